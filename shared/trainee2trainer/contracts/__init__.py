@@ -1,0 +1,1 @@
+"""Every message between services, as pydantic models. Imports nothing else of ours."""

@@ -1,0 +1,214 @@
+"""Campaigns: stages of training on self-designed environments, and what came of them."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from trainee2trainer.contracts.base import Contract, Ratio, Seed
+from trainee2trainer.contracts.engineer import EngineerName, Rates, SizeSummary
+from trainee2trainer.contracts.environment import EnvironmentConfig, FailureCategory, MapSize, RewardWeights
+from trainee2trainer.contracts.policy import CheckpointId
+
+Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[\w .:-]+$")]
+
+
+class CampaignStatus(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    PAUSED = "paused"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def terminal(self) -> bool:
+        return self in {self.SUCCEEDED, self.FAILED, self.CANCELLED}
+
+
+class StageStep(StrEnum):
+    """Where a stage stands: each step is idempotent and resumable."""
+
+    GENERATE = "generate"
+    TRAIN = "train"
+    VALIDATE = "validate"
+    SUMMARISE = "summarise"
+    PROPOSE = "propose"
+    DONE = "done"
+
+
+class TrainingSettings(Contract):
+    """GRPO (Shao et al. 2024) as TRL implements it. Defaults: the nano profile's."""
+
+    rollouts: int = Field(default=8_192, ge=8, le=10_000_000, description="Samples of a stage: its whole budget.")
+    group_size: int = Field(default=16, ge=2, le=256, description="Samples per prompt.")
+    prompts_per_step: int = Field(default=32, ge=1, le=4_096)
+    learning_rate: float = Field(default=5e-4, gt=0, le=1)
+    temperature: float = Field(default=1.0, gt=0, le=10)
+    max_tokens: int = Field(default=96, ge=1, le=8_192)
+    clip_low: float = Field(default=0.2, gt=0, lt=1)
+    clip_high: float = Field(default=0.28, gt=0, lt=10)
+    kl_coefficient: float = Field(default=0.0, ge=0, le=10)
+    loss: Literal["grpo", "dr_grpo", "dapo", "bnpo"] = "dapo"
+    rewards: RewardWeights = RewardWeights()
+
+
+class ValidationSettings(Contract):
+    """A fixed set of held-out boards: the same for every stage of a campaign, never trained on."""
+
+    sizes: list[MapSize] = Field(default=[3, 4, 5], min_length=1, max_length=8)
+    boards_per_size: int = Field(default=100, ge=1, le=5_000)
+    wait_ratio: Ratio = 0.3
+    hole_ratio: float = Field(default=0.2, ge=0, le=0.5)
+    samples: int = Field(default=4, ge=1, le=64)
+    temperature: float = Field(default=1.0, ge=0, le=10)
+    seed: Seed = 2_000_000
+
+
+class CampaignCreate(Contract):
+    name: Name = "campaign"
+    profile: str = Field(default="nano", pattern=r"^[a-z0-9-]{1,32}$")
+    engineer: EngineerName = EngineerName.SELF
+    stages: int = Field(default=3, ge=1, le=100)
+    seed: Seed = 0
+    configuration: EnvironmentConfig
+    base_checkpoint: CheckpointId | None = Field(default=None, description="Null: the profile's starting checkpoint.")
+    template: str = Field(default="compact-v1", pattern=r"^[a-z0-9-]{1,32}$")
+    training: TrainingSettings = TrainingSettings()
+    validation: ValidationSettings = ValidationSettings()
+    approval: Literal["automatic", "manual"] = "automatic"
+
+
+class Campaign(Contract):
+    id: str
+    status: CampaignStatus
+    settings: CampaignCreate
+    stage_index: int = Field(description="The stage being worked on.")
+    step: StageStep | None
+    base_checkpoint: CheckpointId
+    error: str | None
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class CampaignPage(Contract):
+    items: list[Campaign]
+    next_page: str | None = None
+
+
+class ValidationResult(Contract):
+    """A checkpoint judged on the campaign's validation set."""
+
+    checkpoint: CheckpointId
+    overall: Rates
+    sizes: list[SizeSummary]
+    seconds: float
+
+
+class Stage(Contract):
+    campaign_id: str
+    index: int
+    step: StageStep
+    configuration: EnvironmentConfig
+    checkpoint: CheckpointId | None
+    validation: ValidationResult | None
+    summary_id: str | None
+    proposal_id: str | None
+    seconds: dict[str, float] = Field(description="Seconds spent, by step.")
+
+
+class StagePage(Contract):
+    items: list[Stage]
+    next_page: str | None = None
+
+
+class Event(Contract):
+    """One line of a campaign's append-only log; ids rise by one without a gap."""
+
+    id: int
+    campaign_id: str
+    kind: str
+    data: dict[str, Any]
+    at: datetime
+
+
+class JobStatus(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class TrainingJobCreate(Contract):
+    """One training stage by itself, without an engineer: for callers who steer on their own."""
+
+    name: Name = "training"
+    profile: str = Field(default="nano", pattern=r"^[a-z0-9-]{1,32}$")
+    checkpoint: CheckpointId | None = None
+    configuration: EnvironmentConfig
+    template: str = Field(default="compact-v1", pattern=r"^[a-z0-9-]{1,32}$")
+    seed: Seed = 0
+    training: TrainingSettings = TrainingSettings()
+
+
+class TrainingJob(Contract):
+    id: str
+    status: JobStatus
+    settings: TrainingJobCreate
+    attempts: int
+    checkpoint: CheckpointId | None = Field(description="The result.")
+    error: str | None
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class TrainingJobPage(Contract):
+    items: list[TrainingJob]
+    next_page: str | None = None
+
+
+class SizeReport(Contract):
+    size: MapSize
+    valid_rate: Ratio
+    optimal_rate: Ratio
+    wait_valid_rate: Ratio
+    plain_valid_rate: Ratio
+
+
+class ProposalReport(Contract):
+    engineer: EngineerName
+    status: str
+    reason: str | None
+    fallback_reason: str | None
+    configuration: EnvironmentConfig
+    changes: list[dict[str, Any]]
+    clamps: list[dict[str, Any]]
+
+
+class StageReport(Contract):
+    """One stage as `report.json` tells it."""
+
+    index: int
+    configuration: EnvironmentConfig
+    proposal: ProposalReport | None
+    checkpoint: CheckpointId
+    manifest_sha256: str
+    valid_rate: Ratio
+    optimal_rate: Ratio
+    per_size: list[SizeReport]
+    failures: dict[FailureCategory, int]
+    reward_curve: list[float]
+    seconds: float
+
+
+class CampaignReport(Contract):
+    campaign_id: str
+    name: str
+    status: CampaignStatus
+    engineer: EngineerName
+    seed: int
+    versions: dict[str, str]
+    baseline: StageReport | None = Field(description="The starting checkpoint, validated before any training.")
+    stages: list[StageReport]

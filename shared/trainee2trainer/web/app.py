@@ -1,0 +1,79 @@
+"""The app factory: one error shape, a request id, health, metrics, body limits, the same for every service."""
+
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+
+from asgi_correlation_id import CorrelationIdMiddleware
+from fastapi import FastAPI, Response
+from fastapi.routing import APIRoute
+from prometheus_fastapi_instrumentator import Instrumentator
+from pydantic import BaseModel
+
+from trainee2trainer import __version__
+from trainee2trainer.web import problems
+from trainee2trainer.web.logs import AccessLog
+
+API_VERSION = "1.0.0"
+Readiness = Callable[[FastAPI], Awaitable[dict[str, bool]]]
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+
+class Live(BaseModel):
+    status: str = "live"
+    version: str = __version__
+
+
+class Ready(BaseModel):
+    """`checks` names what the service needs; it is ready when each is true."""
+
+    status: str
+    checks: dict[str, bool]
+    seconds: float
+
+
+def create_app(
+    *, name: str, description: str, lifespan: Lifespan, readiness: Readiness, max_body_bytes: int = 4 * 1024 * 1024
+) -> FastAPI:
+    """A service's app without its resources: add routers to it."""
+    app = FastAPI(
+        title=f"Trainee2Trainer {name} service",
+        version=API_VERSION,
+        description=description,
+        lifespan=lifespan,
+        generate_unique_id_function=_operation_id,
+        max_body_size=max_body_bytes,
+    )
+    app.add_middleware(AccessLog, service=name)
+    problems.install(app)
+    app.add_middleware(CorrelationIdMiddleware, header_name="X-Request-ID", validator=_plain_request_id)
+    Instrumentator(excluded_handlers=["/metrics", "/livez"]).instrument(app).expose(app, include_in_schema=False)
+    _add_health(app, readiness)
+    return app
+
+
+def _add_health(app: FastAPI, readiness: Readiness) -> None:
+    @app.get("/livez", tags=["health"])
+    async def live() -> Live:
+        """The process answers. Does no I/O."""
+        return Live()
+
+    @app.get("/readyz", tags=["health"], responses={503: {"model": Ready}})
+    async def ready(response: Response) -> Ready:
+        """What the service needs is there."""
+        started = time.perf_counter()
+        checks = await readiness(app)
+        ok = all(checks.values())
+        response.status_code = 200 if ok else 503
+        return Ready(status="ready" if ok else "not ready", checks=checks, seconds=time.perf_counter() - started)
+
+
+def _operation_id(route: APIRoute) -> str:
+    """Short names for generated clients: `instances-generate` rather than a path spelled out."""
+    tag = route.tags[0] if route.tags else "root"
+    return f"{tag}-{route.name}"
+
+
+def _plain_request_id(value: str) -> bool:
+    """A caller's own id is kept when it is short and harmless in a log."""
+    return 0 < len(value) <= 128 and value.isascii() and value.isprintable()

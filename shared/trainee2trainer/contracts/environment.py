@@ -93,12 +93,13 @@ class WaitProof(StrEnum):
 
 
 class Provenance(Contract):
-    """Generation is pure in these four: any replica rebuilds the instance from them."""
+    """Generation is pure in the first four: any replica rebuilds the instance from them."""
 
     generator_version: str
     configuration_id: str = Field(description="SHA-256 (12 hex digits) of the configuration's canonical JSON.")
     seed: int
-    index: int
+    index: int = Field(description="Address within configuration and seed: 16 * ordinal + 2 * (size - 3) + wait class.")
+    draw: int = Field(default=0, description="Which draw of the index's stream it is, so that it is rebuilt alone.")
 
 
 class Instance(Contract):
@@ -145,6 +146,7 @@ class RealisedSize(Contract):
     made_wait: int
     draws: int
     rejected: dict[str, int] = Field(description="Draws rejected, by cause.")
+    repeated: int = Field(default=0, description="Instances whose canonical form occurs before: too few forms exist.")
 
 
 class Realised(Contract):

@@ -1,0 +1,55 @@
+"""The env service's app."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from env_service.context import Context, Slots
+from env_service.library import Library
+from env_service.pool import SolverPool
+from env_service.routes import environments, instances, verify
+from env_service.settings import EnvSettings
+from trainee2trainer.store import Store
+from trainee2trainer.web import create_app as create_base
+
+MAX_BODY_BYTES = 8 * 1024 * 1024
+_VERDICT_THREADS = 8
+
+
+def create_app(settings: EnvSettings | None = None) -> FastAPI:
+    """The app; its worker processes and its store live as long as it runs."""
+    settings = settings or EnvSettings()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        # A generation holds a thread while its workers search; verdicts must still find one.
+        asyncio.get_running_loop().set_default_executor(
+            ThreadPoolExecutor(settings.env_max_generations + _VERDICT_THREADS)
+        )
+        store, pool = Store(settings.database), SolverPool(settings.env_workers)
+        await pool.warm()
+        app.state.context = Context(store, Library(store), pool, Slots(settings.env_max_generations))
+        try:
+            yield
+        finally:
+            pool.close()
+            await store.close()
+
+    app = create_base(
+        name="env",
+        description="MAPF-FrozenLake: certified boards by configuration, and exact verdicts on answers.",
+        lifespan=lifespan,
+        readiness=_checks,
+        max_body_bytes=MAX_BODY_BYTES,
+    )
+    for resource in (environments, instances, verify):
+        app.include_router(resource.router)
+    return app
+
+
+async def _checks(app: FastAPI) -> dict[str, bool]:
+    context: Context = app.state.context
+    return {"store": await context.store.alive()}

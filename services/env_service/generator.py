@@ -1,0 +1,208 @@
+"""Batches of instances by configuration: exact quotas, no duplicates, pure in configuration, seed and index.
+
+Each index searches its own stream of draws and takes the first candidate whose canonical form no lower
+ordinal of its class has taken. Where a class has fewer forms than are asked for, forms repeat as evenly as
+they can: a form may be taken once, and once more each time `PATIENCE` candidates of one index in a row were
+all taken. Nothing depends on how the work is cut into chunks or spread over processes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from env_service.candidates import WRONG_WAIT, Candidate, Find, Request
+from env_service.drawing import Recipe, stream_key
+from env_service.quotas import configuration_id, hole_count, index_of, order, quotas
+from trainee2trainer.contracts.environment import EnvironmentConfig, Realised, RealisedSize, Split
+
+PATIENCE = 32
+CHUNK = 256
+DUPLICATE = "duplicate"
+
+
+class OutOfReach(ValueError):
+    """A quota that random boards do not meet: names the size, the knob, the estimated rate and the tries."""
+
+    def __init__(self, recipe: Recipe, knob: str, accepted: int, tries: int) -> None:
+        kind = "need" if recipe.needs_wait else "do not need"
+        super().__init__(
+            f"size {recipe.size}: {knob} is out of reach. Of {tries} random boards with {recipe.agents} "
+            f"agents and {recipe.holes} holes, {accepted} were of this split, solvable, and {kind} a wait: "
+            f"a rate of about {accepted / max(tries, 1):.6f}. Change {knob}, or ask for best_effort."
+        )
+        self.size = recipe.size
+        self.knob = knob
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One generated instance and its index."""
+
+    index: int
+    candidate: Candidate
+
+
+@dataclass(slots=True)
+class _Class:
+    """One size and wait class of a batch: what was asked for, and what came of it so far."""
+
+    recipe: Recipe
+    asked: int
+    made: int = 0
+    draws: int = 0
+    repeated: int = 0
+    closed: bool = False
+    allowed: int = 1
+    taken: dict[int, int] = field(default_factory=dict)
+    rejected: dict[str, int] = field(default_factory=dict)
+
+    def reject(self, causes: dict[str, int]) -> None:
+        for cause, count in causes.items():
+            self.rejected[cause] = self.rejected.get(cause, 0) + count
+            self.draws += count
+
+    def take(self, passed_over: Sequence[Candidate], candidate: Candidate) -> None:
+        for other in passed_over:
+            self.reject(other.rejected | {DUPLICATE: 1})
+        self.reject(candidate.rejected)
+        earlier = self.taken.get(candidate.form, 0)
+        self.taken[candidate.form] = earlier + 1
+        self.repeated += earlier > 0
+        self.made += 1
+        self.draws += 1
+
+    def free(self, candidate: Candidate) -> bool:
+        return self.taken.get(candidate.form, 0) < self.allowed
+
+
+@dataclass(slots=True)
+class _Search:
+    """What is known of one index's stream so far."""
+
+    ordinal: int
+    key: int
+    candidates: list[Candidate] = field(default_factory=list)
+    dry: dict[str, int] | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.dry is not None or len(self.candidates) >= PATIENCE
+
+
+class Batch:
+    """A batch in the making: iterate over `chunks()`, then read `realised()`.
+
+    Raises OutOfReach from `chunks()` unless `best_effort`, and Impossible when agents find no room.
+    """
+
+    def __init__(
+        self,
+        configuration: EnvironmentConfig,
+        seed: int,
+        count: int,
+        *,
+        split: Split,
+        find: Find,
+        best_effort: bool = False,
+    ) -> None:
+        self.configuration = configuration
+        self.configuration_id = configuration_id(configuration)
+        self.seed = seed
+        self.split = split
+        self.find = find
+        self.best_effort = best_effort
+        shares = quotas(configuration, count)
+        self._classes = {recipe: _Class(recipe, asked) for recipe, asked in shares.items()}
+        self._rows = order(shares)
+
+    def chunks(self) -> Iterator[list[Made]]:
+        """The rows in their order, some hundred at a time."""
+        for start in range(0, len(self._rows), CHUNK):
+            rows = self._rows[start : start + CHUNK]
+            made: dict[tuple[Recipe, int], Made] = {}
+            for class_ in self._classes.values():
+                ordinals = [ordinal for recipe, ordinal in rows if recipe == class_.recipe]
+                made |= self._settle(class_, ordinals)
+            yield [made[row] for row in rows if row in made]
+
+    def _settle(self, class_: _Class, ordinals: list[int]) -> dict[tuple[Recipe, int], Made]:
+        """Finds the instances of some neighbouring ordinals, all lower ones being settled."""
+        made: dict[tuple[Recipe, int], Made] = {}
+        if class_.closed:
+            return made
+        open_ = [_Search(ordinal, self._key(class_.recipe, ordinal)) for ordinal in ordinals]
+        while open_:
+            unknown = [search for search in open_[1:] if not search.candidates]
+            self._look_further(class_, open_[:1] + unknown)
+            while open_ and not class_.closed and self._decided(class_, open_[0]):
+                search = open_.pop(0)
+                candidate = self._accept(class_, search)
+                if candidate is not None:
+                    made[class_.recipe, search.ordinal] = Made(
+                        index_of(class_.recipe, search.ordinal), candidate
+                    )
+            if class_.closed:
+                break
+        return made
+
+    def _key(self, recipe: Recipe, ordinal: int) -> int:
+        return stream_key(self.configuration_id, self.seed, index_of(recipe, ordinal))
+
+    def _decided(self, class_: _Class, search: _Search) -> bool:
+        return search.over or self._promising(class_, search)
+
+    def _promising(self, class_: _Class, search: _Search) -> bool:
+        return any(class_.free(candidate) for candidate in search.candidates)
+
+    def _look_further(self, class_: _Class, searches: list[_Search]) -> None:
+        """Doubles what is known of each stream that is not decided."""
+        pending = [search for search in searches if not self._decided(class_, search)]
+        requests = [
+            Request(
+                recipe=class_.recipe,
+                split=self.split,
+                key=search.key,
+                first=search.candidates[-1].draw + 1 if search.candidates else 0,
+                count=min(max(len(search.candidates), 1), PATIENCE - len(search.candidates)),
+            )
+            for search in pending
+        ]
+        for search, answer in zip(pending, self.find(requests) if requests else [], strict=True):
+            search.candidates += answer.candidates
+            search.dry = answer.dry
+
+    def _accept(self, class_: _Class, search: _Search) -> Candidate | None:
+        """Takes the first free candidate; if none is, allows each form once more. None closes the class."""
+        if not search.candidates:
+            class_.reject(search.dry or {})
+            class_.closed = True
+            if not self.best_effort:
+                knob = "wait_ratio" if WRONG_WAIT in class_.rejected else "hole_ratio"
+                raise OutOfReach(class_.recipe, knob, class_.made, class_.draws)
+            return None
+        if not self._promising(class_, search):
+            class_.allowed += 1
+        place = next(place for place, candidate in enumerate(search.candidates) if class_.free(candidate))
+        class_.take(search.candidates[:place], search.candidates[place])
+        return search.candidates[place]
+
+    def realised(self) -> Realised:
+        """What was asked and what was made, per size."""
+        sizes = {}
+        for size, knobs in self.configuration.sizes.items():
+            classes = [class_ for recipe, class_ in self._classes.items() if recipe.size == size]
+            waits = [class_ for class_ in classes if class_.recipe.needs_wait]
+            rejected: dict[str, int] = {}
+            for class_ in classes:
+                for cause, count in class_.rejected.items():
+                    rejected[cause] = rejected.get(cause, 0) + count
+            sizes[size] = RealisedSize(
+                asked=sum(class_.asked for class_ in classes),
+                made=sum(class_.made for class_ in classes),
+                holes=max(hole_count(size, self.configuration.agents, knobs.hole_ratio), 0),
+                asked_wait=sum(class_.asked for class_ in waits),
+                made_wait=sum(class_.made for class_ in waits),
+                draws=sum(class_.draws for class_ in classes),
+                rejected=dict(sorted(rejected.items())),
+                repeated=sum(class_.repeated for class_ in classes),
+            )
+        return Realised(count=sum(size.made for size in sizes.values()), sizes=sizes)

@@ -1,0 +1,85 @@
+"""Worker processes for what takes long: the event loop never searches for a board."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
+from env_service import candidates
+from env_service.boards import Task
+from env_service.candidates import Answer, Request
+from env_service.solver.certificate import Cause, Certificate, certify
+
+_PIECE = 8
+"""Requests sent to a worker at once: few enough to share a chunk, enough to make the sending cheap."""
+
+
+class WorkerLost(RuntimeError):
+    """A worker process died; the pool has been replaced, and the work may be asked for again."""
+
+
+class SolverPool:
+    """Searches for candidates and certificates in worker processes."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._lock = threading.Lock()
+        self._executor = self._fresh()
+
+    def _fresh(self) -> ProcessPoolExecutor:
+        # Spawned, not forked: a forked child would inherit locks that threads hold.
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self.workers, mp_context=context, initializer=_begin)
+
+    async def warm(self) -> None:
+        """Starts every worker and waits until each has answered."""
+        futures = [self._executor.submit(os.getpid) for _ in range(self.workers)]
+        await asyncio.gather(*(asyncio.wrap_future(future) for future in futures))
+
+    def find(self, requests: Sequence[Request]) -> list[Answer]:
+        """Answers requests in their order, spread over the workers. Blocks; call it from a thread."""
+        executor = self._executor
+        try:
+            futures = [
+                executor.submit(candidates.find, requests[start : start + _PIECE])
+                for start in range(0, len(requests), _PIECE)
+            ]
+            return [answer for future in futures for answer in future.result()]
+        except BrokenProcessPool as error:
+            self._replace(executor)
+            raise WorkerLost from error
+
+    async def certify(self, task: Task) -> Certificate | Cause:
+        """The certificate of a task, made in a worker."""
+        executor = self._executor
+        try:
+            return await asyncio.wrap_future(executor.submit(certify, task))
+        except BrokenProcessPool as error:
+            self._replace(executor)
+            raise WorkerLost from error
+
+    def _replace(self, broken: ProcessPoolExecutor) -> None:
+        with self._lock:
+            if self._executor is broken:
+                self._executor = self._fresh()
+        broken.shutdown(wait=False, cancel_futures=True)
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin() -> None:
+    """A worker leaves Ctrl-C to its parent, and ends when the parent is gone, however it went."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: "multiprocessing.process.BaseProcess") -> None:
+    parent.join()
+    os._exit(1)

@@ -1,0 +1,162 @@
+"""Instances: made by configuration, found by id, drawn as a picture."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Query
+from fastapi.responses import Response, StreamingResponse
+from rfc9457 import Problem as ProblemRaised
+
+from env_service.context import Context, ContextDep
+from env_service.generator import Batch, Made, OutOfReach
+from env_service.library import Known
+from env_service.pictures import board_svg
+from env_service.pool import WorkerLost
+from env_service.prompts import TEMPLATES, Template
+from env_service.quotas import Impossible
+from env_service.records import to_instance
+from env_service.verifier import read
+from trainee2trainer.contracts.base import Problem
+from trainee2trainer.contracts.environment import (
+    MAX_ANSWER_CHARS,
+    GeneratedBatch,
+    GenerateRequest,
+    Instance,
+    InstanceRow,
+)
+from trainee2trainer.web import problems
+
+router = APIRouter(prefix="/v1", tags=["instances"])
+
+JSON_LINES = "application/jsonl"
+InstanceId = Annotated[str, Path(pattern=r"^[2-5]agents_\d+x\d+_[0-9a-f]{12}$", max_length=64)]
+_NOT_FOUND: dict[int | str, dict[str, Any]] = {
+    404: {"model": Problem, "description": "No instance with this id was ever generated."}
+}
+
+
+@router.post(
+    "/instances:generate",
+    response_model=GeneratedBatch,
+    responses={
+        200: {"content": {JSON_LINES: {"schema": {"type": "string"}}}},
+        429: {"model": Problem, "description": "Too many generations are under way."},
+        503: {"model": Problem, "description": "A worker was lost; ask again."},
+    },
+)
+async def generate(
+    request: GenerateRequest, context: ContextDep, accept: Annotated[str | None, Header()] = None
+) -> Response:
+    """Makes a batch: pure in configuration, seed and split, with exact quotas.
+
+    With `Accept: application/jsonl` the rows come as they are made, one a line, and last a line `{"realised":
+    ...}`. Only that line says that the batch is complete: when it fails half-way, the last line is
+    `{"problem": ...}`.
+    """
+    template = _template(request.template)
+    rows = _rows(request, template, context)
+    first = await anext(rows)
+    if JSON_LINES in (accept or ""):
+        return StreamingResponse(_as_lines(first, rows), media_type=JSON_LINES)
+    lines = [*first, *[line async for chunk in rows for line in chunk]]
+    body = b'{"rows":[' + b",".join(lines[:-1]) + b'],"realised":' + lines[-1] + b"}"
+    return Response(body, media_type="application/json")
+
+
+def _template(name: str | None) -> Template | None:
+    if name is None:
+        return None
+    if name not in TEMPLATES:
+        raise problems.invalid(
+            ["body", "template"], f"must be one of {', '.join(TEMPLATES)}", "unknown_template"
+        )
+    return TEMPLATES[name]
+
+
+async def _rows(
+    request: GenerateRequest, template: Template | None, context: Context
+) -> AsyncIterator[list[bytes]]:
+    """The rows as JSON, chunk by chunk, each saved before it is handed on; last, what was realised."""
+    with context.generations.one():
+        try:
+            batch = Batch(
+                request.configuration,
+                request.seed,
+                request.count,
+                split=request.split,
+                find=context.pool.find,
+                best_effort=request.best_effort,
+            )
+            chunks = batch.chunks()
+            while (made := await asyncio.to_thread(next, chunks, None)) is not None:
+                instances, lines = await asyncio.to_thread(_render, made, batch, template)
+                await context.library.save(instances)
+                yield lines
+        except Impossible as error:
+            raise problems.invalid(
+                ["body", "configuration", "sizes", error.size], str(error), "no_room"
+            ) from error
+        except OutOfReach as error:
+            loc: list[str | int] = ["body", "configuration", "sizes", error.size, error.knob]
+            raise problems.invalid(loc, str(error), "out_of_reach") from error
+        except WorkerLost as error:
+            raise problems.unavailable("A worker process was lost; ask again.") from error
+        yield [batch.realised().model_dump_json().encode()]
+
+
+def _render(made: list[Made], batch: Batch, template: Template | None) -> tuple[list[Instance], list[bytes]]:
+    instances = [to_instance(one, batch.configuration_id, batch.seed) for one in made]
+    lines = []
+    for one, instance in zip(made, instances, strict=True):
+        task, plan = one.candidate.task, one.candidate.certificate.plan
+        row = InstanceRow(
+            instance=instance,
+            prompt=template.prompt(task) if template else None,
+            answer=template.answer(task, plan) if template else None,
+        )
+        lines.append(row.model_dump_json().encode())
+    return instances, lines
+
+
+async def _as_lines(first: list[bytes], rest: AsyncIterator[list[bytes]]) -> AsyncIterator[bytes]:
+    chunk = first
+    try:
+        async for following in rest:
+            yield b"".join(line + b"\n" for line in chunk)
+            chunk = following
+        yield b'{"realised":' + chunk[-1] + b"}\n"
+    except ProblemRaised as problem:
+        # The status line is long gone: the last line has to say it.
+        yield b"".join(line + b"\n" for line in chunk)
+        yield b'{"problem":' + json.dumps(problem.marshal()).encode() + b"}\n"
+
+
+@router.get("/instances/{instance_id}.svg", responses=_NOT_FOUND, response_class=Response)
+async def draw_instance(
+    instance_id: InstanceId,
+    context: ContextDep,
+    plan: Annotated[
+        str | None, Query(max_length=MAX_ANSWER_CHARS, description="An answer to draw on the board.")
+    ] = None,
+) -> Response:
+    """The board as SVG; with a plan, what the plan does up to its first violation, which is marked in red."""
+    known = (await context.library.known([instance_id])).get(instance_id)
+    if known is None:
+        raise problems.not_found("instance", instance_id)
+    picture = await asyncio.to_thread(_picture, known, plan)
+    return Response(picture, media_type="image/svg+xml")
+
+
+def _picture(known: Known, answer: str | None) -> str:
+    return board_svg(known.task, read(known.task, answer) if answer is not None else None)
+
+
+@router.get("/instances/{instance_id}", responses=_NOT_FOUND)
+async def get_instance(instance_id: InstanceId, context: ContextDep) -> Instance:
+    """An instance that was generated before, by any replica."""
+    instance = await context.library.get(instance_id)
+    if instance is None:
+        raise problems.not_found("instance", instance_id)
+    return instance

@@ -1,0 +1,151 @@
+"""What is optimal on a board, and whether it needs a wait: decided exactly, or given up and said so.
+
+`needs_wait` holds when every plan of the least sum of costs has an agent wait before its final arrival.
+Cheapest proof first: no excess over the lone shortest paths; a returned plan without a wait; an odd excess (a
+grid has two colours, so a path without waits has the parity of the shortest one); else an exhausted search
+without waits.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+from env_service.boards import Task
+from env_service.grid import DOWN, LEFT, RIGHT, UP, WAIT, distances
+from env_service.solver import joint
+from env_service.solver.paths import UNBOUNDED, Mode
+from env_service.solver.search import Result, Verdict, search
+from trainee2trainer.contracts.environment import WaitProof
+
+
+class Cause(StrEnum):
+    """Why a board has no certificate."""
+
+    UNREACHABLE = "unreachable"
+    UNSOLVABLE = "unsolvable"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to give up: nodes of the first search, joint states and moves, nodes of the last search."""
+
+    first_nodes: int = 300
+    joint_states: int = 1 << 21
+    joint_moves: int = 1_000_000
+    last_nodes: int = 3_000
+
+
+DEFAULT_LIMITS = Limits()
+
+_FEW_NODES = 16
+_STATES_PER_NODE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """`plan` has one list of action numbers per agent, up to its arrival, and the least sum of costs."""
+
+    makespan: int
+    sum_of_costs: int
+    plan: tuple[tuple[int, ...], ...]
+    needs_wait: bool
+    proof: WaitProof
+
+    @property
+    def plan_has_wait(self) -> bool:
+        return any(WAIT in lane for lane in self.plan)
+
+
+def certify(task: Task, limits: Limits = DEFAULT_LIMITS) -> Certificate | Cause:
+    """The certificate of a task, or why there is none."""
+    alone = [
+        distances(task.size, task.free, goal)[start]
+        for start, goal in zip(task.starts, task.goals, strict=True)
+    ]
+    if min(alone) < 0:
+        return Cause.UNREACHABLE
+    result = _cheapest(task, limits, waits=True, cost_limit=UNBOUNDED)
+    if result.verdict is not Verdict.FOUND:
+        return Cause.UNSOLVABLE if result.verdict is Verdict.NONE else Cause.UNDECIDED
+    paths = result.paths
+    cost = sum(len(path) - 1 for path in paths)
+    proof: WaitProof | None = _cheap_proof(paths, cost - sum(alone))
+    if proof is None:
+        result = _cheapest(task, limits, waits=False, cost_limit=cost)
+        if result.verdict is Verdict.LIMIT:
+            return Cause.UNDECIDED
+        # A plan without waits is the better reference: whoever reads it sees the proof.
+        proof = WaitProof.EXHAUSTED if result.verdict is Verdict.NONE else WaitProof.WITNESS
+        paths = result.paths or paths
+    makespan = _makespan(task, limits, max(alone), max(len(path) - 1 for path in paths))
+    if makespan is None:
+        return Cause.UNDECIDED
+    needs_wait = proof in {WaitProof.PARITY, WaitProof.EXHAUSTED}
+    return Certificate(makespan, cost, tuple(_actions(task.size, path) for path in paths), needs_wait, proof)
+
+
+def _cheap_proof(paths: tuple[tuple[int, ...], ...], excess: int) -> WaitProof | None:
+    if excess == 0:
+        return WaitProof.ZERO_EXCESS
+    if not any(before == after for path in paths for before, after in pairwise(path)):
+        return WaitProof.WITNESS
+    return WaitProof.PARITY if excess % 2 else None
+
+
+def _cheapest(task: Task, limits: Limits, waits: bool, cost_limit: int) -> Result:
+    mode = Mode(waits=waits)
+    return _in_turn(
+        limits,
+        task,
+        lambda nodes: search(task, mode, nodes, cost_limit),
+        lambda: joint.cheapest(task, waits, limits.joint_moves, cost_limit),
+    )
+
+
+def _makespan(task: Task, limits: Limits, least: int, known: int) -> int | None:
+    """The least makespan, at least `least` and at most `known`; None when it could not be decided."""
+    for horizon in range(least, known):
+        result = search(task, Mode(horizon=horizon), limits.first_nodes)
+        if result.verdict is Verdict.LIMIT:
+            return _stubborn_makespan(task, limits, horizon, known)
+        if result.verdict is Verdict.FOUND:
+            return horizon
+    return known
+
+
+def _stubborn_makespan(task: Task, limits: Limits, least: int, known: int) -> int | None:
+    if _states(task) <= limits.joint_states:
+        found = joint.fastest(task, known, limits.joint_moves)
+        if found.verdict is not Verdict.LIMIT:
+            return found.makespan if found.verdict is Verdict.FOUND else known
+    for horizon in range(least, known):
+        result = search(task, Mode(horizon=horizon), limits.last_nodes)
+        if result.verdict is Verdict.LIMIT:
+            return None
+        if result.verdict is Verdict.FOUND:
+            return horizon
+    return known
+
+
+def _in_turn(
+    limits: Limits, task: Task, by_conflicts: Callable[[int], Result], jointly: Callable[[], Result]
+) -> Result:
+    """Conflict-Based Search, else joint search, else Conflict-Based Search with more patience."""
+    # Few joint states are searched faster than many nodes, above all where there is no solution.
+    result = by_conflicts(min(limits.first_nodes, max(_FEW_NODES, _states(task) // _STATES_PER_NODE)))
+    if result.verdict is Verdict.LIMIT and _states(task) <= limits.joint_states:
+        result = jointly()
+    if result.verdict is Verdict.LIMIT:
+        result = by_conflicts(limits.last_nodes)
+    return result
+
+
+def _states(task: Task) -> int:
+    return int((task.free.bit_count() + 1) ** len(task.starts))
+
+
+def _actions(size: int, path: tuple[int, ...]) -> tuple[int, ...]:
+    names = {-size: UP, size: DOWN, -1: LEFT, 1: RIGHT, 0: WAIT}
+    return tuple(names[after - before] for before, after in pairwise(path))

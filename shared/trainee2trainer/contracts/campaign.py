@@ -123,12 +123,44 @@ class StagePage(Contract):
     next_page: str | None = None
 
 
+BASELINE_STAGE = -1
+"""The stage number under which the starting checkpoint's validation is kept and told."""
+
+
+class EventKind(StrEnum):
+    """What an event tells. `data` holds what is named here; those of a stage also hold `stage`, its number."""
+
+    CAMPAIGN_CREATED = "campaign.created"  # name, stages, engineer, seed
+    CAMPAIGN_RUNNING = "campaign.running"
+    CAMPAIGN_PAUSED = "campaign.paused"
+    CAMPAIGN_QUEUED = "campaign.queued"  # resumed
+    CAMPAIGN_SUCCEEDED = "campaign.succeeded"
+    CAMPAIGN_FAILED = "campaign.failed"  # error
+    CAMPAIGN_CANCELLED = "campaign.cancelled"
+    JOB_CREATED = "job.created"  # name, seed
+    JOB_RUNNING = "job.running"
+    JOB_SUCCEEDED = "job.succeeded"  # checkpoint, manifest_sha256
+    JOB_FAILED = "job.failed"  # error
+    JOB_CANCELLED = "job.cancelled"
+    STAGE_STARTED = "stage.started"  # configuration
+    STEP_STARTED = "step.started"  # step, attempt; the baseline's step is "baseline"
+    STEP_FAILED = "step.failed"  # step, attempt, error
+    GENERATE_DONE = "generate.done"  # asked, realised, seconds
+    TRAIN_STEP = "train.step"  # attempt and the step's metrics: step, steps, reward, valid, samples, seconds, ...
+    TRAIN_DONE = "train.done"  # checkpoint, manifest_sha256, seconds
+    VALIDATE_PROGRESS = "validate.progress"  # boards, of, sizes: {size: {samples, valid, optimal}}
+    VALIDATE_DONE = "validate.done"  # checkpoint, overall, sizes (as in progress), seconds
+    SUMMARISE_DONE = "summarise.done"  # summary_id, seconds
+    PROPOSE_WAITING = "propose.waiting"  # proposal_id: to be approved or rejected
+    PROPOSE_DONE = "propose.done"  # proposal_id, status, reason, fallback_reason, changes, clamps, seconds
+
+
 class Event(Contract):
-    """One line of a campaign's append-only log; ids rise by one without a gap."""
+    """One line of a campaign's or training job's append-only log; ids rise by one without a gap."""
 
     id: int
-    campaign_id: str
-    kind: str
+    campaign_id: str = Field(description="Whose log it is: a campaign's id, or a training job's.")
+    kind: str = Field(description="One of `EventKind`.")
     data: dict[str, Any]
     at: datetime
 
@@ -167,6 +199,22 @@ class TrainingJob(Contract):
 class TrainingJobPage(Contract):
     items: list[TrainingJob]
     next_page: str | None = None
+
+
+class Profile(Contract):
+    """A rung of the policy ladder: where it starts, and the settings that suit it."""
+
+    name: str
+    description: str
+    starting_checkpoint: CheckpointId
+    available: bool = Field(description="The starting checkpoint is there.")
+    template: str
+    training: TrainingSettings
+    validation: ValidationSettings
+
+
+class ProfileList(Contract):
+    items: list[Profile]
 
 
 class SizeReport(Contract):

@@ -79,6 +79,7 @@ class StageRecord(Base):
     summary_id: Mapped[str | None] = mapped_column(String(64))
     proposal_id: Mapped[str | None] = mapped_column(String(64))
     seconds: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    attempts: Mapped[int] = mapped_column(default=0)  # failed ones at the present step
 
 
 class TrainingJobRecord(Base):

@@ -31,7 +31,9 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
         )
         store, pool = Store(settings.database), SolverPool(settings.env_workers)
         await pool.warm()
-        app.state.context = Context(store, Library(store), pool, Slots(settings.env_max_generations))
+        app.state.context = Context(
+            store, Library(store), pool, Slots(settings.env_max_generations), settings.env_max_draws
+        )
         try:
             yield
         finally:

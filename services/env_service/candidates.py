@@ -10,7 +10,7 @@ from env_service.solver.certificate import Cause, Certificate, certify
 from trainee2trainer.contracts.environment import Split
 
 MAX_DRAWS = 20_000
-"""Draws in a row without a candidate after which a stream counts as dry."""
+"""So many draws in a row without a candidate, and a stream counts as dry, unless told otherwise."""
 
 WRONG_SPLIT, WRONG_WAIT = "split", "wait_class"
 
@@ -24,6 +24,7 @@ class Request:
     key: int
     first: int
     count: int
+    max_draws: int = MAX_DRAWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def _answer(request: Request) -> Answer:
     number = request.first
     while len(candidates) < request.count:
         rejected: dict[str, int] = {}
-        for number in range(number, number + MAX_DRAWS):  # noqa: B020 - goes on where it stopped
+        for number in range(number, number + request.max_draws):  # noqa: B020 - goes on where it stopped
             found = _examine(request, number)
             if isinstance(found, Candidate):
                 break

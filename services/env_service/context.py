@@ -37,6 +37,7 @@ class Context:
     library: Library
     pool: SolverPool
     generations: Slots
+    max_draws: int
 
 
 def _context(request: Request) -> Context:

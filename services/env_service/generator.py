@@ -9,7 +9,7 @@ all taken. Nothing depends on how the work is cut into chunks or spread over pro
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from env_service.candidates import WRONG_WAIT, Candidate, Find, Request
+from env_service.candidates import MAX_DRAWS, WRONG_WAIT, Candidate, Find, Request
 from env_service.drawing import Recipe, stream_key
 from env_service.quotas import configuration_id, hole_count, index_of, order, quotas
 from trainee2trainer.contracts.environment import EnvironmentConfig, Realised, RealisedSize, Split
@@ -103,6 +103,7 @@ class Batch:
         split: Split,
         find: Find,
         best_effort: bool = False,
+        max_draws: int = MAX_DRAWS,
     ) -> None:
         self.configuration = configuration
         self.configuration_id = configuration_id(configuration)
@@ -110,6 +111,7 @@ class Batch:
         self.split = split
         self.find = find
         self.best_effort = best_effort
+        self.max_draws = max_draws
         shares = quotas(configuration, count)
         self._classes = {recipe: _Class(recipe, asked) for recipe, asked in shares.items()}
         self._rows = order(shares)
@@ -163,6 +165,7 @@ class Batch:
                 key=search.key,
                 first=search.candidates[-1].draw + 1 if search.candidates else 0,
                 count=min(max(len(search.candidates), 1), PATIENCE - len(search.candidates)),
+                max_draws=self.max_draws,
             )
             for search in pending
         ]

@@ -4,6 +4,7 @@ import os
 
 from pydantic import Field
 
+from env_service.candidates import MAX_DRAWS
 from trainee2trainer.settings import Settings
 
 
@@ -15,4 +16,9 @@ class EnvSettings(Settings):
     )
     env_max_generations: int = Field(
         default=16, ge=1, le=1_000, description="Generations at a time; one more is answered 429."
+    )
+    env_max_draws: int = Field(
+        default=MAX_DRAWS,
+        ge=1,
+        description="Random boards in a row without a fitting one, after which a quota is out of reach.",
     )

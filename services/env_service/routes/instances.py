@@ -88,6 +88,7 @@ async def _rows(
                 split=request.split,
                 find=context.pool.find,
                 best_effort=request.best_effort,
+                max_draws=context.max_draws,
             )
             chunks = batch.chunks()
             while (made := await asyncio.to_thread(next, chunks, None)) is not None:

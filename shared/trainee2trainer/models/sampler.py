@@ -64,7 +64,8 @@ class Sampler:
     """Samples from `model` as its weights are at the time of the call.
 
     `eos_token_id`: the token or tokens that end an answer. `pad_token_id` fills up short prompts and is never
-    attended to. `max_rows` are decoded at a time, fewer where keys and values would exceed `cache_bytes`; samplers that never work at the same time may share the `workspace` that holds these.
+    attended to. `max_rows` are decoded at a time, fewer where keys and values would exceed `cache_bytes`;
+    samplers that never work at the same time may share the `workspace` that holds these.
     Raises ValueError for a model whose layers do not all attend to everything before.
     """
 

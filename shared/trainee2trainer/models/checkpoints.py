@@ -1,0 +1,50 @@
+"""Models and tokenizers, to and from a checkpoint directory in the Hugging Face layout."""
+
+from pathlib import Path
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import logging
+
+# Progress bars are for people at a terminal; ours are processes that log.
+logging.disable_progress_bar()
+
+_HOW_IT_WAS_LOADED = ("is_local", "local_files_only")
+
+
+def load(folder: Path, device: str = "cpu") -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The model, ready to answer, and its tokenizer: float32 on a CPU, else as stored.
+
+    Safetensors only, nothing from the network, no code from the checkpoint. Raises OSError or ValueError
+    where the directory holds no model that transformers knows.
+    """
+    model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
+        folder,
+        dtype=torch.float32 if device == "cpu" else "auto",
+        local_files_only=True,
+        use_safetensors=True,
+        trust_remote_code=False,
+    )
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=False
+    )
+    return model.to(device).eval(), tokenizer
+
+
+def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
+    """Writes both to `folder`, which may not hold anything else. Equal weights give equal bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty.")
+    # Left in, these would make a copy differ from its original.
+    for key in _HOW_IT_WAS_LOADED:
+        tokenizer.init_kwargs.pop(key, None)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """Ids of the tokens that end an answer: those of the model's generation settings and of its tokenizer."""
+    configured = model.generation_config.eos_token_id if model.generation_config else None
+    ends = {configured} if isinstance(configured, int) else set(configured or [])
+    return sorted(ends | ({tokenizer.eos_token_id} - {None}))

@@ -1,7 +1,7 @@
 """The app factory: one error shape, a request id, health, metrics, body limits, the same for every service."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager
 
 from asgi_correlation_id import CorrelationIdMiddleware
@@ -9,6 +9,7 @@ from fastapi import FastAPI, Response
 from fastapi.routing import APIRoute
 from prometheus_fastapi_instrumentator import Instrumentator
 from pydantic import BaseModel
+from starlette.types import ASGIApp
 
 from trainee2trainer import __version__
 from trainee2trainer.web import problems
@@ -25,18 +26,35 @@ class Live(BaseModel):
 
 
 class Ready(BaseModel):
-    """`checks` names what the service needs; it is ready when each is true."""
+    """`checks` names what the service needs; `status` is ready, degraded or not ready."""
 
     status: str
     checks: dict[str, bool]
     seconds: float
 
 
+class App(FastAPI):
+    """An app whose every answer, also a refusal of the framework's, has a request id and the one error shape."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        stack = problems.TooLargeAsProblem(super().build_middleware_stack())
+        return CorrelationIdMiddleware(stack, header_name="X-Request-ID", validator=_plain_request_id)
+
+
 def create_app(
-    *, name: str, description: str, lifespan: Lifespan, readiness: Readiness, max_body_bytes: int = 4 * 1024 * 1024
+    *,
+    name: str,
+    description: str,
+    lifespan: Lifespan,
+    readiness: Readiness,
+    dispensable: Collection[str] = (),
+    max_body_bytes: int = 4 * 1024 * 1024,
 ) -> FastAPI:
-    """A service's app without its resources: add routers to it."""
-    app = FastAPI(
+    """A service's app without its resources: add routers to it.
+
+    Without what `dispensable` names of the readiness checks the service is degraded, but still takes requests.
+    """
+    app = App(
         title=f"Trainee2Trainer {name} service",
         version=API_VERSION,
         description=description,
@@ -46,13 +64,13 @@ def create_app(
     )
     app.add_middleware(AccessLog, service=name)
     problems.install(app)
-    app.add_middleware(CorrelationIdMiddleware, header_name="X-Request-ID", validator=_plain_request_id)
-    Instrumentator(excluded_handlers=["/metrics", "/livez"]).instrument(app).expose(app, include_in_schema=False)
-    _add_health(app, readiness)
+    metrics = Instrumentator(excluded_handlers=["/metrics", "/livez"]).instrument(app)
+    metrics.expose(app, include_in_schema=False)
+    _add_health(app, readiness, dispensable)
     return app
 
 
-def _add_health(app: FastAPI, readiness: Readiness) -> None:
+def _add_health(app: FastAPI, readiness: Readiness, dispensable: Collection[str]) -> None:
     @app.get("/livez", tags=["health"])
     async def live() -> Live:
         """The process answers. Does no I/O."""
@@ -63,9 +81,10 @@ def _add_health(app: FastAPI, readiness: Readiness) -> None:
         """What the service needs is there."""
         started = time.perf_counter()
         checks = await readiness(app)
-        ok = all(checks.values())
-        response.status_code = 200 if ok else 503
-        return Ready(status="ready" if ok else "not ready", checks=checks, seconds=time.perf_counter() - started)
+        missing = {check for check, there in checks.items() if not there}
+        status = "ready" if not missing else "degraded" if missing <= set(dispensable) else "not ready"
+        response.status_code = 503 if status == "not ready" else 200
+        return Ready(status=status, checks=checks, seconds=time.perf_counter() - started)
 
 
 def _operation_id(route: APIRoute) -> str:

@@ -48,7 +48,6 @@ def install(app: FastAPI) -> None:
         handlers={OperationalError: _store_unavailable},
     )
     add_exception_handler(app, handler)
-    app.add_middleware(_TooLargeAsProblem)
 
 
 def _add_request_id(content: dict[str, Any], _request: Request, response: Response) -> tuple[dict[str, Any], Response]:
@@ -57,6 +56,8 @@ def _add_request_id(content: dict[str, Any], _request: Request, response: Respon
         # The input may be megabytes, and `ctx` and `url` belong to pydantic, not to our contract.
         for key in ("input", "ctx", "url"):
             error.pop(key, None)
+    # The body was rendered before this hook: render it again.
+    response.body = json.dumps(content).encode()
     return content, response
 
 
@@ -64,8 +65,11 @@ def _store_unavailable(_handler: Any, _request: Request, _error: Exception) -> P
     return unavailable("The store does not answer.")
 
 
-class _TooLargeAsProblem:
-    """The framework's 413 leaves as text/plain: give it the one shape of every other error."""
+class TooLargeAsProblem:
+    """The framework's 413 leaves as text/plain: give it the one shape of every other error.
+
+    It must stand around the whole app: the framework's limit stands outside of every middleware that is added.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -81,7 +85,6 @@ class _TooLargeAsProblem:
                 headers = [
                     (b"content-type", MEDIA_TYPE.encode()),
                     (b"content-length", str(len(body)).encode()),
-                    (b"connection", b"close"),
                 ]
                 await send({"type": "http.response.start", "status": 413, "headers": headers})
                 await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,80 @@
+"""Takes a campaign from step to step until it ends, waits for a person, or is taken away."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from trainee2trainer.contracts.campaign import CampaignStatus, EventKind, StageStep
+from trainee2trainer.jobs import StaleLease
+from trainer_service import events, lifecycle
+from trainer_service.campaigns import position as positions
+from trainer_service.campaigns.position import Position
+from trainer_service.campaigns.steps import baseline, generate, propose, summarise, train, validate
+from trainer_service.failures import Undecided, hopeless, in_words
+from trainer_service.work import Work
+
+log = structlog.get_logger()
+
+Step = Callable[[Work, Position], Awaitable[None]]
+
+STEPS: dict[StageStep, Step] = {
+    StageStep.GENERATE: generate.run,
+    StageStep.TRAIN: train.run,
+    StageStep.VALIDATE: validate.run,
+    StageStep.SUMMARISE: summarise.run,
+    StageStep.PROPOSE: propose.run,
+}
+
+
+async def drive(work: Work) -> None:
+    """Runs steps until there is nothing more to do now."""
+    async with work.effect() as session:
+        await lifecycle.move(session, work.lease.kind, work.id, CampaignStatus.RUNNING)
+    while True:
+        async with work.tools.store.session() as session:
+            position = await positions.look(session, work.id)
+        if position.status is not CampaignStatus.RUNNING:
+            return
+        if not await _attempt(work, position):
+            return
+
+
+async def _attempt(work: Work, position: Position) -> bool:
+    """Runs the present step. False when it waits for a person: the reconciler will look again."""
+    step = STEPS[position.step] if position.measured else baseline.run
+    if not position.waiting:
+        name, attempt = position.step_name, position.attempts + 1
+        await work.tell(EventKind.STEP_STARTED, stage=position.index, step=name, attempt=attempt)
+    try:
+        await step(work, position)
+    except StaleLease:
+        raise
+    except Undecided:
+        return False
+    except Exception as error:  # whatever a step died of must not end the worker, nor be tried for ever
+        log.warning("step.failed", campaign=work.id, step=position.step_name, exc_info=error)
+        await _failed(work, position, error)
+    return True
+
+
+async def _failed(work: Work, position: Position, error: Exception) -> None:
+    """Counts a failure: waits a little for the next attempt, or gives the campaign up."""
+    settings, attempt, words = work.tools.settings, position.attempts + 1, in_words(error)
+    given_up = hopeless(error) or attempt >= settings.step_attempts
+    async with work.effect() as session:
+        await positions.note(session, position, attempts=attempt)
+        await events.append(
+            session,
+            work.id,
+            EventKind.STEP_FAILED,
+            stage=position.index,
+            step=position.step_name,
+            attempt=attempt,
+            error=words,
+        )
+        if given_up:
+            summary = f"Stage {position.index}, {position.step_name}: {words}"
+            await lifecycle.move(session, work.lease.kind, work.id, CampaignStatus.FAILED, error=summary)
+    if not given_up:
+        await asyncio.sleep(settings.retry_seconds * 2 ** (attempt - 1))

@@ -1,0 +1,1 @@
+"""The service's resources, one module each."""

@@ -1,0 +1,46 @@
+"""Settings of the trainer service and its workers, read from T2T_* variables."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from trainee2trainer.settings import Settings
+
+
+class TrainerSettings(Settings):
+    """What every process knows, and how this service works."""
+
+    worker_jobs: int = Field(
+        default=1, ge=1, le=64, description="Campaigns and training jobs at a time, per worker."
+    )
+    lease_seconds: float = Field(
+        default=15.0, gt=0, le=3_600, description="A silent worker loses its work after this."
+    )
+    reconcile_seconds: float = Field(
+        default=2.0, gt=0, le=600, description="Between two looks for work that is due."
+    )
+    step_attempts: int = Field(
+        default=3, ge=1, le=100, description="Failures of one step after which it is given up."
+    )
+    retry_seconds: float = Field(
+        default=2.0, ge=0, le=600, description="Before the second attempt; then doubled."
+    )
+    training_threads: int = Field(
+        default=1, ge=1, le=1_024, description="torch threads of a training process."
+    )
+    training_silence_seconds: float = Field(
+        default=1_800.0, gt=0, description="A training process that reports no step for this long is stopped."
+    )
+    event_poll_seconds: float = Field(
+        default=0.3, gt=0, le=60, description="Between two looks for new events."
+    )
+
+    @property
+    def home(self) -> Path:
+        """The data folder, wherever the process stands."""
+        return self.data_dir.resolve()
+
+    @property
+    def runs_dir(self) -> Path:
+        """Working files of campaigns and training jobs; all of them can be made again."""
+        return self.home / "runs"

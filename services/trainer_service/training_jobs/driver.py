@@ -1,0 +1,115 @@
+"""Takes a training job to its end: boards, training, a published checkpoint."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import structlog
+from sqlalchemy import insert, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from trainee2trainer.contracts.campaign import CampaignStatus, EventKind, JobStatus, TrainingJob
+from trainee2trainer.jobs import StaleLease
+from trainee2trainer.store.tables import RolloutRecord, TrainingJobRecord
+from trainer_service import boards, checkpoints, events, lifecycle, training_run
+from trainer_service.failures import hopeless, in_words
+from trainer_service.seeds import derive
+from trainer_service.training.spec import StepMetrics
+from trainer_service.training_jobs import records
+from trainer_service.training_run import Order
+from trainer_service.work import Work
+
+log = structlog.get_logger()
+
+STAGE = 0
+"""A job has one stage: rollouts and events say so where a campaign's say which."""
+
+
+async def drive(work: Work) -> None:
+    """Trains until it succeeds or is given up."""
+    async with work.effect() as session:
+        await lifecycle.move(session, work.lease.kind, work.id, CampaignStatus.RUNNING)
+    while True:
+        async with work.tools.store.session() as session:
+            job = await records.get(session, work.id)
+        if job.status is not JobStatus.RUNNING:
+            return
+        try:
+            await _train(work, job)
+        except StaleLease:
+            raise
+        except Exception as error:  # whatever it died of must not end the worker, nor be tried for ever
+            log.warning("job.attempt_failed", job=work.id, exc_info=error)
+            await _failed(work, job, error)
+
+
+async def _train(work: Work, job: TrainingJob) -> None:
+    settings, request, started = work.tools.settings, job.settings, time.perf_counter()
+    assert request.checkpoint is not None
+    folder = settings.runs_dir / job.id
+    instances = await _boards(work, job, folder)
+    attempt = job.attempts + 1
+
+    async def tell(new: list[StepMetrics]) -> None:
+        told: list[dict[str, Any]] = [
+            {"stage": STAGE, "attempt": attempt, **metrics.model_dump(mode="json")} for metrics in new
+        ]
+        await work.tell_all(EventKind.TRAIN_STEP, told)
+
+    order = Order(
+        folder=folder / f"attempt-{work.lease.token}-{attempt}",
+        instances=instances,
+        start=await checkpoints.find(work.tools.store, settings.home, request.checkpoint),
+        settings=request.training,
+        seed=derive(request.seed, STAGE, "train"),
+    )
+    trained = await training_run.train(order, settings, tell)
+    name = checkpoints.name(job.id)
+    checkpoint = await checkpoints.bring_in(settings.home, trained.checkpoint, name, work.lease.token)
+    rows = [training_run.rollout_row(rollout, job.id, STAGE) for rollout in trained.rollouts]
+    async with work.effect() as session:
+        await checkpoints.register(session, checkpoint, profile=request.profile, parent_id=request.checkpoint)
+        if rows:
+            await session.execute(insert(RolloutRecord), rows)
+        await _note(session, job.id, checkpoint_id=checkpoint.id)
+        told = {"checkpoint": checkpoint.id, "manifest_sha256": checkpoint.manifest_sha256}
+        seconds = time.perf_counter() - started
+        await events.append(session, job.id, EventKind.TRAIN_DONE, stage=STAGE, seconds=seconds, **told)
+        await lifecycle.move(session, work.lease.kind, job.id, CampaignStatus.SUCCEEDED, **told)
+
+
+async def _boards(work: Work, job: TrainingJob, folder: Path) -> Path:
+    request, path, started = job.settings, folder / "instances.jsonl", time.perf_counter()
+    wanted = boards.training_request(
+        request.configuration, request.training, derive(request.seed, STAGE, "generate"), request.template
+    )
+    realised = await boards.make(work.tools.env, wanted, path)
+    await work.tell(
+        EventKind.GENERATE_DONE,
+        stage=STAGE,
+        asked=wanted.count,
+        realised=realised.model_dump(mode="json"),
+        seconds=time.perf_counter() - started,
+    )
+    return path
+
+
+async def _failed(work: Work, job: TrainingJob, error: Exception) -> None:
+    settings, attempt, words = work.tools.settings, job.attempts + 1, in_words(error)
+    given_up = hopeless(error) or attempt >= settings.step_attempts
+    async with work.effect() as session:
+        await _note(session, job.id, attempts=attempt)
+        told = {"stage": STAGE, "step": "train", "attempt": attempt}
+        await events.append(session, job.id, EventKind.STEP_FAILED, error=words, **told)
+        if given_up:
+            await lifecycle.move(session, work.lease.kind, job.id, CampaignStatus.FAILED, error=words)
+    if not given_up:
+        await asyncio.sleep(settings.retry_seconds * 2 ** (attempt - 1))
+
+
+async def _note(session: AsyncSession, job_id: str, **values: Any) -> None:
+    await session.execute(
+        update(TrainingJobRecord).where(TrainingJobRecord.id == job_id).values(**values),
+        execution_options={"synchronize_session": False},
+    )

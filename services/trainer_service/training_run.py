@@ -1,0 +1,128 @@
+"""One training run in a child process, followed while it goes on."""
+
+import asyncio
+import os
+import shutil
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trainee2trainer.contracts.campaign import TrainingSettings
+from trainer_service.children import child, how_it_ended
+from trainer_service.failures import StepFailed
+from trainer_service.settings import TrainerSettings
+from trainer_service.training import spec as names
+from trainer_service.training.spec import StepMetrics, TrainedRollout, TrainingSpec
+
+MODULE = "trainer_service.training"
+LOG = "child.log"
+SPEC = "spec.json"
+PHASE = "train"
+LOOK_SECONDS = 0.3
+
+Tell = Callable[[list[StepMetrics]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to train. `folder` is this attempt's own and new, so that no other attempt can write into it."""
+
+    folder: Path
+    instances: Path
+    start: Path
+    settings: TrainingSettings
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a finished run left behind."""
+
+    checkpoint: Path
+    rewards: list[float]
+    rollouts: list[TrainedRollout]
+
+
+@dataclass(slots=True)
+class _Follower:
+    """Reads a file of lines while it grows; a line without its end is left for the next time."""
+
+    path: Path
+    offset: int = 0
+    metrics: list[StepMetrics] = field(default_factory=list)
+
+    def read(self) -> list[StepMetrics]:
+        if not self.path.exists():
+            return []
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            complete, end, _ = file.read().rpartition(b"\n")
+        self.offset += len(complete) + len(end)
+        new = [StepMetrics.model_validate_json(line) for line in complete.splitlines()]
+        self.metrics += new
+        return new
+
+
+async def train(order: Order, settings: TrainerSettings, tell: Tell, module: str | None = None) -> Trained:
+    """Runs the child to its end, calling `tell` with new steps. Raises StepFailed when it does not get there.
+
+    Whatever ends this coroutine, the child is gone afterwards. `module` is what it runs instead of the real thing.
+    """
+    await asyncio.to_thread(_prepare, order, settings)
+    log = order.folder / LOG
+    follower = _Follower(order.folder / names.METRICS)
+    environment = {"OMP_NUM_THREADS": str(settings.training_threads)}
+    async with child(module or MODULE, str(order.folder / SPEC), log=log, environment=environment) as process:
+        await _follow(process, follower, tell, settings.training_silence_seconds)
+    if process.returncode != 0 or not (order.folder / names.DONE).exists():
+        raise StepFailed(f"The training process {how_it_ended(process, log)}")
+    return Trained(
+        checkpoint=order.folder / names.CHECKPOINT,
+        rewards=[metrics.reward for metrics in follower.metrics],
+        rollouts=await asyncio.to_thread(_rollouts, order.folder / names.ROLLOUTS),
+    )
+
+
+def _prepare(order: Order, settings: TrainerSettings) -> None:
+    order.folder.mkdir(parents=True)
+    shutil.copyfile(order.instances, order.folder / names.INSTANCES)
+    spec = TrainingSpec(
+        folder=order.folder,
+        start=order.start,
+        settings=order.settings,
+        seed=order.seed,
+        env_url=settings.url("env"),
+        threads=settings.training_threads,
+    )
+    (order.folder / SPEC).write_text(spec.model_dump_json(indent=2) + os.linesep, encoding="utf-8")
+
+
+async def _follow(
+    process: asyncio.subprocess.Process, follower: _Follower, tell: Tell, silence_seconds: float
+) -> None:
+    heard = time.monotonic()
+    while True:
+        ended = process.returncode is not None
+        if new := follower.read():
+            heard = time.monotonic()
+            await tell(new)
+        if ended:
+            return
+        if time.monotonic() - heard > silence_seconds:
+            raise StepFailed(
+                f"The training process reported nothing for {silence_seconds:.0f} s and was stopped."
+            )
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+def _rollouts(path: Path) -> list[TrainedRollout]:
+    with path.open(encoding="utf-8") as file:
+        return [TrainedRollout.model_validate_json(line) for line in file]
+
+
+def rollout_row(rollout: TrainedRollout, subject_id: str, stage: int) -> dict[str, Any]:
+    """The row of the store's `rollouts` table. Answers are not kept: too many, and nobody reads them."""
+    values = rollout.model_dump(mode="json")
+    return values | {"subject_id": subject_id, "stage_index": stage, "phase": PHASE, "answer": None}

@@ -68,7 +68,7 @@ class _Follower:
 async def train(order: Order, settings: TrainerSettings, tell: Tell, module: str | None = None) -> Trained:
     """Runs the child to its end, calling `tell` with new steps. Raises StepFailed when it does not get there.
 
-    Whatever ends this coroutine, the child is gone afterwards. `module` is what it runs instead of the real thing.
+    Whatever ends this coroutine, the child is gone afterwards. `module`: what it runs, if not the real thing.
     """
     await asyncio.to_thread(_prepare, order, settings)
     log = order.folder / LOG

@@ -1,5 +1,5 @@
-"""Neighbours of a worker for tests of its state machine: the real env_service, and a policy, an engineer and a
-training process that play what they are told. With real ones all of it runs in tests/integration.
+"""Neighbours of a worker for tests of its state machine: the real env_service, and a policy, an engineer and
+a training process that play what they are told. With real ones all of it runs in tests/integration.
 """
 
 import json
@@ -40,19 +40,19 @@ failing = folder.parent.parent.parent / "fail-training"
 if failing.exists() and (left := int(failing.read_text())) > 0:
     failing.write_text(str(left - 1))
     raise SystemExit("told to fail")
-rows = [json.loads(line) for line in (folder / "instances.jsonl").read_text().splitlines()]
+instances = [json.loads(line)["instance"] for line in (folder / "instances.jsonl").read_text().splitlines()]
+rates = dict.fromkeys(("reward_std", "valid", "optimal", "dead_group_share", "seconds", "loss"), 0.1)
+rates |= {"grad_norm": 0.1, "learning_rate": 0.1, "tokens": 10, "samples": 16, "steps": 2}
 with (folder / "metrics.jsonl").open("w") as file:
     for step in (1, 2):
-        file.write(json.dumps({"step": step, "steps": 2, "reward": step / 10, "reward_std": 0.1,
-            "valid": 0.1, "optimal": 0.1, "dead_group_share": 0.5, "tokens": 10, "samples": 16, "seconds": 0.1, "loss": 0.1,
-            "grad_norm": 0.1, "learning_rate": 0.1}) + "\\n")
+        file.write(json.dumps({"step": step, "reward": step / 10, **rates}) + "\\n")
+verdict = {"valid": False, "optimal": False, "failure": "parse_error", "reward": 0.0, "makespan": None}
 with (folder / "rollouts.jsonl").open("w") as file:
-    for group, row in enumerate(rows):
-        file.write(json.dumps({"step": 1, "group": group, "instance_id": row["instance"]["id"],
-            "size": row["instance"]["size"], "needs_wait": row["instance"]["needs_wait"], "valid": False,
-            "optimal": False, "failure": "parse_error", "reward": 0.0, "makespan": None, "tokens": 3}) + "\\n")
+    for group, instance in enumerate(instances):
+        board = {"instance_id": instance["id"], "size": instance["size"], "needs_wait": instance["needs_wait"]}
+        file.write(json.dumps({"step": 1, "group": group, "tokens": 3, **board, **verdict}) + "\\n")
 shutil.copytree(spec["start"], folder / "checkpoint", ignore=shutil.ignore_patterns("manifest.json"))
-weights = [row["instance"]["id"] for row in rows] + [spec["seed"]]
+weights = [instance["id"] for instance in instances] + [spec["seed"]]
 (folder / "checkpoint" / "config.json").write_text(json.dumps(weights))
 (folder / "done.json").write_text("{}")
 """

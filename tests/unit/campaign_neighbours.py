@@ -49,7 +49,7 @@ with (folder / "metrics.jsonl").open("w") as file:
 verdict = {"valid": False, "optimal": False, "failure": "parse_error", "reward": 0.0, "makespan": None}
 with (folder / "rollouts.jsonl").open("w") as file:
     for group, instance in enumerate(instances):
-        board = {"instance_id": instance["id"], "size": instance["size"], "needs_wait": instance["needs_wait"]}
+        board = {key: instance[key] for key in ("size", "needs_wait")} | {"instance_id": instance["id"]}
         file.write(json.dumps({"step": 1, "group": group, "tokens": 3, **board, **verdict}) + "\\n")
 shutil.copytree(spec["start"], folder / "checkpoint", ignore=shutil.ignore_patterns("manifest.json"))
 weights = [instance["id"] for instance in instances] + [spec["seed"]]

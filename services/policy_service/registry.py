@@ -9,7 +9,7 @@ from sqlalchemy import select, tuple_
 from sqlalchemy.exc import SQLAlchemyError
 
 from policy_service.backend import Engine, Loaded
-from trainee2trainer.artefacts import CheckpointDamagedError, checkpoint_folder, verify
+from trainee2trainer.artefacts import CheckpointDamagedError, checkpoint_folder, is_checkpoint_id, verify
 from trainee2trainer.contracts.policy import Checkpoint
 from trainee2trainer.store import Store
 from trainee2trainer.store.tables import CheckpointRecord
@@ -65,6 +65,8 @@ class Registry:
             return [_contract(record) for record in await session.scalars(query.limit(size))]
 
     async def find(self, checkpoint_id: str) -> Checkpoint | None:
+        if not is_checkpoint_id(checkpoint_id):
+            return None
         async with self._store.session() as session:
             record = await session.get(CheckpointRecord, checkpoint_id)
         return None if record is None else _contract(record)

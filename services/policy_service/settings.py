@@ -17,7 +17,7 @@ class PolicySettings(Settings):
     )
     policy_max_rows: int = Field(default=512, ge=1, le=65_536, description="Answers sampled at a time.")
     policy_cache_bytes: int = Field(
-        default=1 << 30, ge=1 << 20, description="Keys and values of the answers sampled at a time."
+        default=1 << 30, ge=1 << 20, description="Memory for the answers sampled at a time."
     )
     policy_max_requests: int = Field(
         default=256, ge=1, le=100_000, description="Requests waiting or at work; one more is answered 429."

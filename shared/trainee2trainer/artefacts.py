@@ -30,9 +30,14 @@ class ForbiddenFileError(ValueError):
     """A file that has no place in a checkpoint, such as a pickle: loading one runs whatever it says."""
 
 
+def is_checkpoint_id(text: str) -> bool:
+    """Whether a checkpoint may be called so: a plain name, never a path."""
+    return _ID.fullmatch(text) is not None
+
+
 def checkpoint_folder(data_dir: Path, checkpoint_id: str) -> Path:
     """Where the checkpoint lies. Raises ValueError for an id that is not a plain name."""
-    if not _ID.fullmatch(checkpoint_id):
+    if not is_checkpoint_id(checkpoint_id):
         raise ValueError(f"{checkpoint_id!r} is no checkpoint id.")
     return data_dir / "checkpoints" / checkpoint_id
 

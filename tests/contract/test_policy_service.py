@@ -271,6 +271,7 @@ def test_unknown_checkpoints_in_requests(client: TestClient) -> None:
     chat = {"model": "gpt-4o", "messages": [{"role": "user", "content": "w1"}]}
     assert_problem(client.post("/v1/chat/completions", json=chat), 404, "gpt-4o")
     assert_problem(client.post("/v1/completions", json={"model": "../base", "prompt": "w1"}), 404, "../base")
+    assert_problem(client.post("/v1/completions", json={"model": "\x00", "prompt": "w1"}), 404)
     assert_problem(client.get("/v1/models/missing"), 404, "missing")
 
 

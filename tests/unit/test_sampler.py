@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from trainee2trainer.models.attention import NAME
 from trainee2trainer.models.sampler import Row, Sampled, Sampler, draw
@@ -38,6 +39,27 @@ def test_greedy_answers_are_those_of_generate(model: Any) -> None:
             torch.tensor([prompt]), max_new_tokens=40, do_sample=False, eos_token_id=EOS, pad_token_id=0
         )
         assert answer.token_ids == expected[0, len(prompt) :].tolist()
+
+
+def test_other_architectures_answer_the_same_way() -> None:
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=63,
+        hidden_size=48,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=6,
+        num_key_value_heads=3,
+        max_position_embeddings=64,
+        initializer_range=0.3,
+    )
+    llama = LlamaForCausalLM(config).eval()
+    for temperature in (0.0, 0.8):
+        answers = Sampler(llama, EOS).sample(PROMPTS, 3, seed=1, temperature=temperature, max_tokens=20)
+        for prompt, group in zip(PROMPTS, answers, strict=True):
+            for answer in group:
+                expected = logprobs_by_full_forward(llama, prompt, answer.token_ids, temperature or 1.0)
+                assert torch.allclose(torch.tensor(answer.logprobs), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.5, 1.0, 3.0])
@@ -83,6 +105,16 @@ ROWS = [
 def alone(model: Any) -> list[Sampled]:
     sampler = Sampler(model, EOS)
     return [sampler.run([row])[0] for row in ROWS]
+
+
+@pytest.mark.parametrize("cache_bytes", [1, 20_000, 100_000])
+def test_little_memory_only_makes_batches_smaller(model: Any, alone: list[Sampled], cache_bytes: int) -> None:
+    sampler = Sampler(model, EOS, cache_bytes=cache_bytes)
+    batches = list(sampler._batches(ROWS))
+    assert sorted(place for batch in batches for place in batch) == [*range(len(ROWS))]
+    assert len(batches) > 1
+    answers = sampler.run(ROWS)
+    assert [answer.token_ids for answer in answers] == [answer.token_ids for answer in alone]
 
 
 @settings(max_examples=12, deadline=None, derandomize=True)

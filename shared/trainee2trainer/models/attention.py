@@ -48,7 +48,9 @@ class Workspace:
         if self._lent == len(self._buffers):
             self._buffers.append(like.new_empty(size))
         buffer = self._buffers[self._lent]
-        if buffer.numel() < size or buffer.dtype != like.dtype or buffer.device != like.device:
+        # What was made in inference mode may only be written to there.
+        unwritable = buffer.is_inference() and not torch.is_inference_mode_enabled()
+        if unwritable or buffer.numel() < size or buffer.dtype != like.dtype or buffer.device != like.device:
             buffer = self._buffers[self._lent] = like.new_empty(size)
         self._lent += 1
         return buffer[:size].view(shape)
@@ -123,6 +125,8 @@ class SharedPromptCache(Cache):  # type: ignore[misc]  # transformers comes with
 
     def spread(self, by_row: Tensor) -> Tensor:
         """(R, heads, group, x) → (P, heads, places * group, x): what belongs to one prompt, side by side."""
+        if self._dense and self._places == 1:
+            return by_row
         if not self._dense:
             grid = by_row.new_zeros(len(self.mask) * self._places, *by_row.shape[1:])
             grid[self._place] = by_row
@@ -133,6 +137,8 @@ class SharedPromptCache(Cache):  # type: ignore[misc]  # transformers comes with
 
     def gather(self, by_prompt: Tensor, group: int) -> Tensor:
         """The way back: (P, heads, places * group, x) → (R, heads, group, x)."""
+        if self._dense and self._places == 1:
+            return by_prompt
         prompts, heads, _, size = by_prompt.shape
         grid = by_prompt.view(prompts, heads, self._places, group, size).transpose(1, 2)
         by_row = grid.reshape(prompts * self._places, heads, group, size)

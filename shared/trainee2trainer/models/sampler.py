@@ -22,13 +22,15 @@ __all__ = ["Row", "Sampled", "Sampler", "Step", "draw"]
 _KEEP_ALIVE_SHARE = 7 / 8
 """Below this share of unfinished rows it pays to copy the others' keys and values together."""
 _PREFILL_TOKENS = 2_048
+_BYTES_PER_CHANCE = 24
+"""Of one token in one row's distribution: logits, log-probabilities, probabilities, cumulative in double."""
 
 
 class Sampler:
     """Samples from `model` as its weights are at the time of the call.
 
     `eos_token_id`: the token or tokens that end an answer. `pad_token_id` fills up short prompts and is never
-    attended to. `max_rows` are decoded at a time, fewer where keys and values would exceed `cache_bytes`;
+    attended to. `max_rows` are decoded at a time, fewer where they would need more than `cache_bytes`;
     samplers that never work at the same time may share the `workspace` that holds these.
     Raises ValueError for a model whose layers do not all attend to everything before.
     """
@@ -100,19 +102,31 @@ class Sampler:
     def _batches(self, rows: Sequence[Row]) -> Iterator[list[int]]:
         """Places of rows to decode together: equal prompts side by side, prompts of like length near."""
         order = sorted(range(len(rows)), key=lambda place: (len(rows[place].prompt), rows[place].prompt))
-        longest = max((self._budget(row) for row in rows), default=1)
-        size = max(1, min(self.max_rows, self._cache_bytes // (self._bytes_per_token() * longest)))
-        for first in range(0, len(order), size):
-            yield order[first : first + size]
+        batch: list[int] = []
+        prompts = budget = 0
+        for place in order:
+            row = rows[place]
+            prompts += not batch or row.prompt != rows[batch[-1]].prompt
+            budget = max(budget, self._budget(row))
+            # Prompts come in order of length: this one is the longest so far.
+            needed = self._bytes(len(batch) + 1, budget, prompts, len(row.prompt))
+            if batch and (len(batch) == self.max_rows or needed > self._cache_bytes):
+                yield batch
+                batch, prompts, budget = [], 1, self._budget(row)
+            batch.append(place)
+        if batch:
+            yield batch
 
     def _budget(self, row: Row) -> int:
         return min(row.max_tokens, self.context - len(row.prompt))
 
-    def _bytes_per_token(self) -> int:
+    def _bytes(self, rows: int, budget: int, prompts: int, longest: int) -> int:
+        """Memory of a batch: keys and values of rows and prompts, and the distributions of the next token."""
         config = self.model.config
         width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-        return int(2 * config.num_hidden_layers * heads * width * self.model.dtype.itemsize)
+        token = 2 * config.num_hidden_layers * heads * width * self.model.dtype.itemsize
+        return int((rows * budget + prompts * longest) * token + rows * config.vocab_size * _BYTES_PER_CHANCE)
 
     def _decode(self, rows: Sequence[Row], places: list[int]) -> Iterator[Step]:
         """Decodes one batch. Until that is through or closed, the model evaluates and attends our way."""

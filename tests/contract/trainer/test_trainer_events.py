@@ -5,7 +5,8 @@ import asyncio
 import httpx
 import pytest
 from sqlalchemy import update
-from trainer_world import World, assert_problem, created, told
+from support import assert_problem
+from trainer_world import World, created, told
 
 from trainee2trainer.client import TrainerClient
 from trainee2trainer.contracts.campaign import CampaignStatus, EventKind

@@ -1,25 +1,30 @@
 """The trainer service over HTTP: campaigns, stages, training jobs, profiles, reports."""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from support import assert_problem
 from trainer_world import (
     CAMPAIGN,
     CONFIGURATION,
     JOB,
     TRAINING,
     UNKNOWN,
-    assert_problem,
+    add_starting_checkpoint,
     count,
     created,
-    prepare,
     told,
 )
 
 from trainee2trainer.contracts.campaign import EventKind
+from trainee2trainer.store.migrate import NotMigratedError
+from trainer_service import checkpoints, rules
 from trainer_service.app import create_app
 from trainer_service.settings import TrainerSettings
 
@@ -232,20 +237,80 @@ async def test_every_operation_says_which_problems_it_answers(http: httpx.AsyncC
                 assert any(code.startswith("4") for code in operation["responses"]), path
 
 
-async def test_a_service_without_its_neighbours_says_so(tmp_path: Path) -> None:
-    store_url = f"sqlite+aiosqlite:///{tmp_path / 'store.db'}"
-    await prepare(store_url)
-    nowhere = "redis://127.0.0.1:1/0"
+async def test_a_key_makes_creating_twice_harmless(http: httpx.AsyncClient) -> None:
+    before, headers = await count(http), {"Idempotency-Key": "once"}
+    answers = [await http.post("/v1/campaigns", json=CAMPAIGN, headers=headers) for _ in range(2)]
+    assert answers[0].json() == answers[1].json()
+    assert answers[1].headers["idempotent-replayed"] == "true"
+    assert answers[1].headers["location"] == answers[0].headers["location"]
+    assert await count(http) == before + 1
+    other = await http.post("/v1/campaigns", json=CAMPAIGN | {"seed": 1}, headers=headers)
+    assert_problem(other, 422, "header", "Idempotency-Key")
+
+
+async def test_many_posts_with_one_key_make_one_campaign(http: httpx.AsyncClient) -> None:
+    before, headers = await count(http), {"Idempotency-Key": "at-once"}
+    posts = [http.post("/v1/campaigns", json=CAMPAIGN, headers=headers) for _ in range(20)]
+    answers = await asyncio.gather(*posts)
+    assert {answer.status_code for answer in answers} <= {202, 409}
+    assert len({answer.json()["id"] for answer in answers if answer.status_code == 202}) == 1
+    assert await count(http) == before + 1
+
+
+# --- without its neighbours -----------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def alone(data_dir: Path, store_url: str) -> AsyncIterator[httpx.AsyncClient]:
+    """The service without Redis and env_service."""
     settings = TrainerSettings(
-        data_dir=tmp_path, store_url=store_url, env_url="http://127.0.0.1:1", redis_url=nowhere
+        data_dir=data_dir,
+        store_url=store_url,
+        env_url="http://127.0.0.1:1",
+        redis_url="redis://127.0.0.1:1/0",
     )
     app = create_app(settings)
     transport = httpx.ASGITransport(app)
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=transport, base_url="http://t") as http,
+        httpx.AsyncClient(transport=transport, base_url="http://trainer") as http,
     ):
+        yield http
+
+
+async def test_without_redis_it_is_degraded_but_ready(data_dir: Path, store_url: str) -> None:
+    async with alone(data_dir, store_url) as http:
         ready = await http.get("/readyz")
         assert ready.json()["checks"] == {"store": True, "redis": False}
         assert (ready.status_code, ready.json()["status"]) == (200, "degraded")
         assert (await http.get("/v1/campaigns")).json() == {"items": [], "next_page": None}
+
+
+async def test_without_env_service_nothing_is_accepted_unchecked(
+    data_dir: Path, store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rules, "PROBE_SECONDS", 0.5)
+    await add_starting_checkpoint(store_url)
+    async with alone(data_dir, store_url) as http:
+        answer = await http.post("/v1/campaigns", json=CAMPAIGN)
+        assert_problem(answer, 503)
+        assert answer.headers["retry-after"]
+        assert await count(http) == 0
+
+
+async def test_without_a_starting_checkpoint_it_says_what_to_run(
+    data_dir: Path, store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "shipped", data_dir.joinpath)
+    async with alone(data_dir, store_url) as http:
+        assert (await http.get("/v1/profiles")).json()["items"][0]["available"] is False
+        problem = assert_problem(await http.post("/v1/campaigns", json=CAMPAIGN), 409)
+        assert "t2t warmstart" in problem["detail"]
+
+
+async def test_it_does_not_start_on_a_store_that_is_not_migrated(tmp_path: Path) -> None:
+    settings = TrainerSettings(data_dir=tmp_path, store_url=f"sqlite+aiosqlite:///{tmp_path / 'store.db'}")
+    app = create_app(settings)
+    with pytest.raises(NotMigratedError, match="t2t migrate"):
+        async with app.router.lifespan_context(app):
+            pass

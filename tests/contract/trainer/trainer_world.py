@@ -1,20 +1,14 @@
 """What the contract tests of the trainer service have in common."""
 
-import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
-import uvicorn
-from fastapi import FastAPI
 
 from trainee2trainer.client.streams import server_events
 from trainee2trainer.contracts.campaign import Event
 from trainee2trainer.store import Store
-from trainee2trainer.store.tables import Base, CheckpointRecord
+from trainee2trainer.store.tables import CheckpointRecord
 
 CONFIGURATION = {"sizes": {"3": {"data_ratio": 1.0, "hole_ratio": 0.1, "wait_ratio": 0.2}}}
 TRAINING = {"rollouts": 64, "group_size": 4, "prompts_per_step": 4}
@@ -30,37 +24,14 @@ JOB = {"configuration": CONFIGURATION, "training": TRAINING}
 UNKNOWN = "0" * 16
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
-@contextmanager
-def served(app: FastAPI, port: int) -> Iterator[str]:
-    """The app on a real port, in a thread with a loop of its own."""
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning", timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started and thread.is_alive():
-        threading.Event().wait(0.02)
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
 @dataclass(frozen=True)
 class World:
     url: str
     store_url: str
 
 
-async def prepare(store_url: str) -> None:
+async def add_starting_checkpoint(store_url: str) -> None:
     store = Store(store_url)
-    async with store.engine.begin() as connection:
-        await connection.run_sync(Base.metadata.create_all)
     async with store.session() as session:
         session.add(CheckpointRecord(id="nano-v1", profile="nano", manifest_sha256="0" * 64))
     await store.close()
@@ -79,19 +50,6 @@ async def count(http: httpx.AsyncClient, path: str = "/v1/campaigns") -> int:
         total, cursor = total + len(page["items"]), page["next_page"]
         if cursor is None:
             return total
-
-
-def assert_problem(answer: httpx.Response, status: int, *loc: str | int) -> dict[str, Any]:
-    """One shape of every error, naming the field when there is one."""
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"] == "application/problem+json"
-    problem: dict[str, Any] = answer.json()
-    assert problem["status"] == status
-    assert problem["title"]
-    assert problem["request_id"]
-    if loc:
-        assert list(loc) in [error["loc"] for error in problem["errors"]], problem
-    return problem
 
 
 async def told(

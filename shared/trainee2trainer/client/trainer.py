@@ -10,6 +10,7 @@ from trainee2trainer.contracts.campaign import (
     CampaignCreate,
     CampaignPage,
     CampaignReport,
+    CampaignStatus,
     Event,
     JobStatus,
     Profile,
@@ -35,8 +36,12 @@ class TrainerClient(ServiceClient):
             "/v1/campaigns", Campaign, request, idempotency_key=idempotency_key or new_key()
         )
 
-    async def campaigns(self, *, cursor: str | None = None, size: int | None = None) -> CampaignPage:
-        return await self._get("/v1/campaigns", CampaignPage, {"cursor": cursor, "size": size})
+    async def campaigns(
+        self, *, status: CampaignStatus | None = None, cursor: str | None = None, size: int | None = None
+    ) -> CampaignPage:
+        """The newest first."""
+        params = {"status": status, "cursor": cursor, "size": size}
+        return await self._get("/v1/campaigns", CampaignPage, params)
 
     async def campaign(self, campaign_id: str) -> Campaign:
         return await self._get(f"/v1/campaigns/{campaign_id}", Campaign)

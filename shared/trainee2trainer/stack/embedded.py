@@ -40,7 +40,7 @@ class Stack:
         self._services = services
         self._worker = worker
         self._say = say
-        self._environment = environment(settings, os.environ, os.cpu_count() or 1)
+        self.environment = environment(settings, os.environ, os.cpu_count() or 1)
         self._logs = settings.data_dir.resolve() / "logs"
         self._children: list[Child] = []
 
@@ -111,7 +111,7 @@ class Stack:
         self._say("store is migrated")
 
     def _run(self, name: str, command: Sequence[str]) -> None:
-        self._children.append(Child(name, command, self._logs / f"{name}.log", self._environment))
+        self._children.append(Child(name, command, self._logs / f"{name}.log", self.environment))
 
     def _await(self, what: str, done: Callable[[], bool], deadline: float) -> None:
         started = time.monotonic()

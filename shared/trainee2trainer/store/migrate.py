@@ -1,5 +1,7 @@
 """Brings a store to the newest revision, and tells whether it is there."""
 
+import asyncio
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, event, text
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -55,6 +58,17 @@ async def require_head(url: str) -> None:
         raise NotMigratedError(
             f"The store {where} is at revision {found or 'none'}, but {head()} is needed. Run: t2t migrate"
         )
+
+
+def exit_unless_at_head(url: str) -> None:
+    """At the start of a process: ends it, with what to do, when the store has not the tables it needs."""
+    try:
+        asyncio.run(require_head(url))
+    except NotMigratedError as error:
+        sys.exit(str(error))
+    except (OSError, SQLAlchemyError) as error:
+        where = make_url(url).render_as_string(hide_password=True)
+        sys.exit(f"The store {where} cannot be opened (is it there? t2t migrate makes one): {error}")
 
 
 async def upgrade(url: str, revision: str = "head") -> None:

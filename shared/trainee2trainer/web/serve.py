@@ -4,12 +4,14 @@ import uvicorn
 from fastapi import FastAPI
 
 from trainee2trainer.settings import Settings
+from trainee2trainer.store import migrate
 from trainee2trainer.web import logs
 
 
 def serve(app: FastAPI, service: str, settings: Settings) -> None:
     """Serve `app` on the configured host and the service's port until a signal comes."""
     logs.configure(settings.log_level, settings.log_format)
+    migrate.exit_unless_at_head(settings.database)
     uvicorn.run(
         app,
         host=settings.host,

@@ -69,12 +69,13 @@ class FailureCase(Contract):
 
 
 class PastStage(Contract):
-    """An earlier stage: what it was trained on, and what became of it."""
+    """An earlier stage: what it was trained on, and what became of it. Stage -1 is the starting checkpoint."""
 
     stage_index: int
-    configuration: EnvironmentConfig
+    configuration: EnvironmentConfig | None = Field(description="Null: before any training.")
     valid: Ratio
     optimal: Ratio
+    sizes: dict[MapSize, Ratio] = Field(default={}, description="Valid rate by map size.")
 
 
 class StageSummary(Contract):

@@ -8,7 +8,6 @@ from fastapi import FastAPI
 from trainee2trainer.client import EnvClient
 from trainee2trainer.jobs import Queue
 from trainee2trainer.store import Store
-from trainee2trainer.store.migrate import require_head
 from trainee2trainer.web import create_app as create_base
 from trainer_service.checkpoints import register_shipped
 from trainer_service.context import Context
@@ -22,7 +21,6 @@ def create_app(settings: TrainerSettings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        await require_head(settings.database)
         store = Store(settings.database)
         try:
             await register_shipped(store, settings.home)

@@ -10,7 +10,7 @@ import signal
 import structlog
 
 from trainee2trainer.jobs import Queue, SubjectKind, reconcile_for_ever
-from trainee2trainer.store.migrate import NotMigratedError, require_head
+from trainee2trainer.store import migrate
 from trainee2trainer.web import logs
 from trainer_service.campaigns.driver import drive as drive_campaign
 from trainer_service.runner import Runner, worker_name
@@ -24,8 +24,7 @@ DRIVERS = {SubjectKind.CAMPAIGN: drive_campaign, SubjectKind.TRAINING_JOB: drive
 
 
 async def run(settings: TrainerSettings, stop: asyncio.Event) -> None:
-    """Works until `stop` is set. Raises NotMigratedError."""
-    await require_head(settings.database)
+    """Works until `stop` is set."""
     name = worker_name()
     async with (
         Tools.open(settings) as tools,
@@ -57,10 +56,8 @@ async def _until_signal(settings: TrainerSettings) -> None:
 def main() -> None:
     settings = TrainerSettings()
     logs.configure(settings.log_level, settings.log_format)
-    try:
-        asyncio.run(_until_signal(settings))
-    except NotMigratedError as error:
-        raise SystemExit(str(error)) from None
+    migrate.exit_unless_at_head(settings.database)
+    asyncio.run(_until_signal(settings))
 
 
 if __name__ == "__main__":

@@ -3,15 +3,32 @@
 import asyncio
 import secrets
 import shutil
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+import structlog
 
 from trainee2trainer.store import Store, migrate
 
 TINY_WORDS = 60
+
+
+class _WhereverStdoutIsNow:
+    """An app that outlives a test must not write where that test's output was captured."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(text)
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _logs() -> None:
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(cast(Any, _WhereverStdoutIsNow())))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MEDIA_TYPE = "application/problem+json"
+from trainee2trainer.web.described import MEDIA_TYPE, describe_problems
 
 
 def not_found(what: str, id_: str) -> Problem:
@@ -47,7 +47,8 @@ def install(app: FastAPI) -> None:
         post_hooks=[_add_request_id],
         handlers={OperationalError: _store_unavailable},
     )
-    add_exception_handler(app, handler)
+    add_exception_handler(app, handler, generic_swagger_defaults=False)
+    describe_problems(app)
 
 
 def _add_request_id(content: dict[str, Any], _request: Request, response: Response) -> tuple[dict[str, Any], Response]:

@@ -1,0 +1,95 @@
+"""The interfaces as committed, and a client method for each of their operations."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from trainee2trainer import client
+from trainee2trainer.settings import SERVICES
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "openapi"))
+import snapshots
+
+CLIENTS = {
+    "env": client.EnvClient,
+    "policy": client.PolicyClient,
+    "engineer": client.EngineerClient,
+    "trainer": client.TrainerClient,
+}
+METHODS = {
+    "health-live": "live",
+    "health-ready": "ready",
+    "environments-list_environments": "environments",
+    "instances-generate": "generate",
+    "instances-get_instance": "instance",
+    "instances-draw_instance": "picture",
+    "verify-verify": "verify",
+    "verify-verify_batch": "verify_batch",
+    "rollouts-create_rollouts": "rollouts",
+    "openai-create_chat_completion": "chat",
+    "openai-create_completion": "completions",
+    "openai-list_models": "models",
+    "openai-get_model": "model",
+    "checkpoints-list_checkpoints": "checkpoints",
+    "checkpoints-get_checkpoint": "checkpoint",
+    "checkpoints-activate_checkpoint": "activate",
+    "campaigns-create": "create_campaign",
+    "campaigns-list_campaigns": "campaigns",
+    "campaigns-get": "campaign",
+    "campaigns-pause": "pause_campaign",
+    "campaigns-resume": "resume_campaign",
+    "campaigns-cancel": "cancel_campaign",
+    "stages-list_stages": "all_stages",
+    "stages-list_of_campaign": "stages",
+    "events-of_campaign": "campaign_events",
+    "events-of_training_job": "training_job_events",
+    "reports-get_report": "report",
+    "training-jobs-create": "create_training_job",
+    "training-jobs-list_jobs": "training_jobs",
+    "training-jobs-get": "training_job",
+    "training-jobs-cancel": "cancel_training_job",
+    "profiles-list_profiles": "profiles",
+}
+
+
+def _operations(service: str) -> Iterator[str]:
+    for methods in snapshots.document(service)["paths"].values():
+        for operation in methods.values():
+            yield operation["operationId"]
+
+
+@pytest.fixture(params=SERVICES)
+def service(request: pytest.FixtureRequest) -> str:
+    name = str(request.param)
+    if name not in snapshots.services():
+        pytest.skip(f"there is no {name} service here")
+    return name
+
+
+def test_the_committed_interface_is_the_present_one(service: str) -> None:
+    committed = snapshots.path(service)
+    assert committed.exists(), "make openapi"
+    same = committed.read_text(encoding="utf-8") == snapshots.snapshot(service)
+    assert same, f"the interface of {service} has changed: make openapi, and look at the difference"
+
+
+def test_every_operation_has_a_client_method(service: str) -> None:
+    for operation in _operations(service):
+        assert operation in METHODS, f"{operation} of {service} has no client method"
+        assert callable(getattr(CLIENTS[service], METHODS[operation], None)), operation
+
+
+def test_operation_ids_are_unique_and_every_error_has_the_one_shape(service: str) -> None:
+    operations = list(_operations(service))
+    assert len(operations) == len(set(operations))
+    for path, methods in snapshots.document(service)["paths"].items():
+        for method, operation in methods.items():
+            for status, answer in operation["responses"].items():
+                if not status.startswith("2") and path != "/readyz":
+                    schema = {"$ref": "#/components/schemas/Problem"}
+                    assert answer["content"] == {"application/problem+json": {"schema": schema}}, (
+                        method,
+                        path,
+                    )

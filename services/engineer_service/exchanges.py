@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from engineer_service.numbers import SizeNumbers, on_grid
+from engineer_service.numbers import SizeNumbers, Trend, on_grid
 from engineer_service.prompts.compact import compact_answer, compact_prompt
 from engineer_service.teacher import decide, shares
 from trainee2trainer.contracts.engineer import Exchange
 
-_TRENDS = ("up", "up", "up", "same", "same", "down")
+_TRENDS: tuple[Trend, ...] = ("up", "up", "up", "same", "same", "down")
 
 
 def exchange(seed: int, index: int, sizes: Sequence[int]) -> Exchange:

@@ -48,5 +48,5 @@ class EngineerClient(ServiceClient):
 
     async def exchanges(self, request: ExchangeRequest) -> AsyncIterator[Exchange]:
         """Worked exchanges to learn the task from, one at a time."""
-        async for line in self._json_lines("/v1/exchanges", request):
+        async for line in self._json_lines("/v1/exchanges:generate", request):
             yield Exchange.model_validate_json(line, extra="ignore")

@@ -17,10 +17,16 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="T2T_", extra="ignore")
 
-    host: str = Field(default="127.0.0.1", description="Address a service binds to; loopback unless told otherwise.")
+    host: str = Field(
+        default="127.0.0.1", description="Address a service binds to; loopback unless told otherwise."
+    )
     port_base: int = Field(default=DEFAULT_PORT_BASE, ge=1024, le=65_000)
-    data_dir: Path = Field(default=Path(".t2t"), description="Checkpoints, rollouts, logs and the SQLite file.")
-    store_url: str | None = Field(default=None, description="SQLAlchemy URL; null: SQLite in the data folder.")
+    data_dir: Path = Field(
+        default=Path(".t2t"), description="Checkpoints, rollouts, logs and the SQLite file."
+    )
+    store_url: str | None = Field(
+        default=None, description="SQLAlchemy URL; null: SQLite in the data folder."
+    )
     redis_url: str | None = None
     env_url: str | None = None
     policy_url: str | None = None

@@ -17,7 +17,9 @@ class Contract(BaseModel):
 class ProblemError(Contract):
     """One broken rule: where it was found and what the rule is."""
 
-    loc: list[str | int] = Field(description="Path of the field, for example ['body', 'configuration', 'sizes'].")
+    loc: list[str | int] = Field(
+        description="Path of the field, for example ['body', 'configuration', 'sizes']."
+    )
     msg: str
     type: str
 

@@ -41,7 +41,9 @@ class StageStep(StrEnum):
 class TrainingSettings(Contract):
     """GRPO (Shao et al. 2024) as TRL implements it. Defaults: the nano profile's."""
 
-    rollouts: int = Field(default=8_192, ge=8, le=10_000_000, description="Samples of a stage: its whole budget.")
+    rollouts: int = Field(
+        default=8_192, ge=8, le=10_000_000, description="Samples of a stage: its whole budget."
+    )
     group_size: int = Field(default=16, ge=2, le=256, description="Samples per prompt.")
     prompts_per_step: int = Field(default=32, ge=1, le=4_096)
     learning_rate: float = Field(default=5e-4, gt=0, le=1)
@@ -73,7 +75,9 @@ class CampaignCreate(Contract):
     stages: int = Field(default=3, ge=1, le=100)
     seed: Seed = 0
     configuration: EnvironmentConfig
-    base_checkpoint: CheckpointId | None = Field(default=None, description="Null: the profile's starting checkpoint.")
+    base_checkpoint: CheckpointId | None = Field(
+        default=None, description="Null: the profile's starting checkpoint."
+    )
     template: str = Field(default="compact-v1", pattern=r"^[a-z0-9-]{1,32}$")
     training: TrainingSettings = TrainingSettings()
     validation: ValidationSettings = ValidationSettings()
@@ -128,7 +132,7 @@ BASELINE_STAGE = -1
 
 
 class EventKind(StrEnum):
-    """What an event tells. `data` holds what is named here; those of a stage also hold `stage`, its number."""
+    """What an event tells. `data` holds what is named here; those of a stage also hold `stage`."""
 
     CAMPAIGN_CREATED = "campaign.created"  # name, stages, engineer, seed
     CAMPAIGN_RUNNING = "campaign.running"
@@ -146,7 +150,9 @@ class EventKind(StrEnum):
     STEP_STARTED = "step.started"  # step, attempt; the baseline's step is "baseline"
     STEP_FAILED = "step.failed"  # step, attempt, error
     GENERATE_DONE = "generate.done"  # asked, realised, seconds
-    TRAIN_STEP = "train.step"  # attempt and the step's metrics: step, steps, reward, valid, samples, seconds, ...
+    TRAIN_STEP = (
+        "train.step"  # attempt and the step's metrics: step, steps, reward, valid, samples, seconds, ...
+    )
     TRAIN_DONE = "train.done"  # checkpoint, manifest_sha256, seconds
     VALIDATE_PROGRESS = "validate.progress"  # boards, of, sizes: {size: {samples, valid, optimal}}
     VALIDATE_DONE = "validate.done"  # checkpoint, overall, sizes (as in progress), seconds
@@ -258,5 +264,7 @@ class CampaignReport(Contract):
     engineer: EngineerName
     seed: int
     versions: dict[str, str]
-    baseline: StageReport | None = Field(description="The starting checkpoint, validated before any training.")
+    baseline: StageReport | None = Field(
+        description="The starting checkpoint, validated before any training."
+    )
     stages: list[StageReport]

@@ -54,7 +54,9 @@ class SizeSummary(Contract):
     validation_plain: Rates = Field(description="Only boards that need none.")
     failures: dict[FailureCategory, int] = Field(description="Validation failures by category.")
     training: Rates | None
-    dead_group_share: Ratio | None = Field(description="Training groups whose rewards were all equal: no signal.")
+    dead_group_share: Ratio | None = Field(
+        description="Training groups whose rewards were all equal: no signal."
+    )
     mean_plan_length: float | None = Field(description="Steps of the valid validation plans.")
 
 
@@ -69,7 +71,7 @@ class FailureCase(Contract):
 
 
 class PastStage(Contract):
-    """An earlier stage: what it was trained on, and what became of it. Stage -1 is the starting checkpoint."""
+    """An earlier stage: what it was trained on, and what became of it. Stage -1: the starting checkpoint."""
 
     stage_index: int
     configuration: EnvironmentConfig | None = Field(description="Null: before any training.")
@@ -128,7 +130,9 @@ class ProposalStatus(StrEnum):
 class ProposalRequest(Contract):
     summary_id: str
     engineer: EngineerName
-    checkpoint: CheckpointId | None = Field(default=None, description="Who answers, for engineers that sample.")
+    checkpoint: CheckpointId | None = Field(
+        default=None, description="Who answers, for engineers that sample."
+    )
     seed: Seed = 0
     approval: bool = Field(default=False, description="Wait for :approve or :reject.")
 
@@ -145,7 +149,9 @@ class Proposal(Contract):
 
     id: str
     campaign_id: str
-    stage_index: int = Field(description="The stage whose evidence was read; the proposal is for the next one.")
+    stage_index: int = Field(
+        description="The stage whose evidence was read; the proposal is for the next one."
+    )
     engineer: EngineerName
     checkpoint: CheckpointId | None
     status: ProposalStatus

@@ -96,10 +96,16 @@ class Provenance(Contract):
     """Generation is pure in the first four: any replica rebuilds the instance from them."""
 
     generator_version: str
-    configuration_id: str = Field(description="SHA-256 (12 hex digits) of the configuration's canonical JSON.")
+    configuration_id: str = Field(
+        description="SHA-256 (12 hex digits) of the configuration's canonical JSON."
+    )
     seed: int
-    index: int = Field(description="Address within configuration and seed: 16 * ordinal + 2 * (size - 3) + wait class.")
-    draw: int = Field(default=0, description="Which draw of the index's stream it is, so that it is rebuilt alone.")
+    index: int = Field(
+        description="Address within configuration and seed: 16 * ordinal + 2 * (size - 3) + wait class."
+    )
+    draw: int = Field(
+        default=0, description="Which draw of the index's stream it is, so that it is rebuilt alone."
+    )
 
 
 class Instance(Contract):
@@ -111,8 +117,12 @@ class Instance(Contract):
     agents: list[AgentTask] = Field(min_length=MIN_AGENTS, max_length=MAX_AGENTS)
     optimal_makespan: int
     optimal_sum_of_costs: int
-    reference_plan: list[list[Action]] = Field(description="One list of actions per agent; sum-of-costs optimal.")
-    needs_wait: bool = Field(description="Every plan of minimal sum of costs has a wait before a final arrival.")
+    reference_plan: list[list[Action]] = Field(
+        description="One list of actions per agent; sum-of-costs optimal."
+    )
+    needs_wait: bool = Field(
+        description="Every plan of minimal sum of costs has a wait before a final arrival."
+    )
     wait_proof: WaitProof
     plan_has_wait: bool
     split: Split
@@ -133,7 +143,9 @@ class GenerateRequest(Contract):
     count: int = Field(ge=1, le=MAX_INSTANCES)
     split: Split = Split.TRAIN
     template: str | None = Field(default=None, description="Also return the prompt and the reference answer.")
-    best_effort: bool = Field(default=False, description="Return what could be made when a quota is out of reach.")
+    best_effort: bool = Field(
+        default=False, description="Return what could be made when a quota is out of reach."
+    )
 
 
 class RealisedSize(Contract):
@@ -146,7 +158,9 @@ class RealisedSize(Contract):
     made_wait: int
     draws: int
     rejected: dict[str, int] = Field(description="Draws rejected, by cause.")
-    repeated: int = Field(default=0, description="Instances whose canonical form occurs before: too few forms exist.")
+    repeated: int = Field(
+        default=0, description="Instances whose canonical form occurs before: too few forms exist."
+    )
 
 
 class Realised(Contract):
@@ -229,7 +243,9 @@ class Outcome(Contract):
     makespan: int | None
     sum_of_costs: int | None
     plan: list[list[Action]] | None = Field(description="The plan as it was read from the answer.")
-    trajectory: list[list[Cell]] = Field(description="Executed cells, per step, per agent, up to the violation.")
+    trajectory: list[list[Cell]] = Field(
+        description="Executed cells, per step, per agent, up to the violation."
+    )
 
 
 class VerifyBatchResponse(Contract):

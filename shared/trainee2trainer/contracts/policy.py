@@ -56,7 +56,9 @@ class Sample(Contract):
 
     text: str
     token_ids: list[int]
-    logprobs: list[float] | None = Field(default=None, description="Of each sampled token, at the temperature used.")
+    logprobs: list[float] | None = Field(
+        default=None, description="Of each sampled token, at the temperature used."
+    )
     finish_reason: FinishReason | None
     error: str | None = None
 

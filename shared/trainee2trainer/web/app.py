@@ -1,4 +1,4 @@
-"""The app factory: one error shape, a request id, health, metrics, body limits, the same for every service."""
+"""The app factory: error shape, request id, health, metrics, body limits, the same for every service."""
 
 import time
 from collections.abc import Awaitable, Callable, Collection
@@ -34,7 +34,7 @@ class Ready(BaseModel):
 
 
 class App(FastAPI):
-    """An app whose every answer, also a refusal of the framework's, has a request id and the one error shape."""
+    """An app whose every answer, also a refusal of the framework's, has a request id and the error shape."""
 
     def build_middleware_stack(self) -> ASGIApp:
         stack = problems.TooLargeAsProblem(super().build_middleware_stack())
@@ -52,7 +52,7 @@ def create_app(
 ) -> FastAPI:
     """A service's app without its resources: add routers to it.
 
-    Without what `dispensable` names of the readiness checks the service is degraded, but still takes requests.
+    Without what `dispensable` names of the readiness checks the service is degraded but takes requests.
     """
     app = App(
         title=f"Trainee2Trainer {name} service",

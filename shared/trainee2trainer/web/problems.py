@@ -38,7 +38,9 @@ def busy(detail: str, retry_after: int) -> Problem:
 
 def unavailable(detail: str, retry_after: int = 5) -> Problem:
     """503: something we need is not there now."""
-    return Problem("Not available now.", "unavailable", detail, 503, headers={"Retry-After": str(retry_after)})
+    return Problem(
+        "Not available now.", "unavailable", detail, 503, headers={"Retry-After": str(retry_after)}
+    )
 
 
 def install(app: FastAPI) -> None:
@@ -51,7 +53,9 @@ def install(app: FastAPI) -> None:
     describe_problems(app)
 
 
-def _add_request_id(content: dict[str, Any], _request: Request, response: Response) -> tuple[dict[str, Any], Response]:
+def _add_request_id(
+    content: dict[str, Any], _request: Request, response: Response
+) -> tuple[dict[str, Any], Response]:
     content["request_id"] = correlation_id.get()
     for error in content.get("errors") or []:
         # The input may be megabytes, and `ctx` and `url` belong to pydantic, not to our contract.
@@ -69,7 +73,7 @@ def _store_unavailable(_handler: Any, _request: Request, _error: Exception) -> P
 class TooLargeAsProblem:
     """The framework's 413 leaves as text/plain: give it the one shape of every other error.
 
-    It must stand around the whole app: the framework's limit stands outside of every middleware that is added.
+    It must stand around the whole app: the framework's limit stands outside of every added middleware.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -96,6 +100,8 @@ class TooLargeAsProblem:
 
 
 def _too_large_body() -> bytes:
-    problem = Problem("Request body too large.", "body-too-large", "The body is larger than this service takes.", 413)
+    problem = Problem(
+        "Request body too large.", "body-too-large", "The body is larger than this service takes.", 413
+    )
     rule = {"loc": ["body"], "msg": "larger than the limit of this service", "type": "too_large"}
     return json.dumps(problem.marshal() | {"errors": [rule], "request_id": correlation_id.get()}).encode()

@@ -1,0 +1,33 @@
+"""`python -m trainer_service.training SPEC.json`: one stage, then `done.json` as the last thing written."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from trainer_service.training import grpo
+from trainer_service.training import spec as names
+from trainer_service.training.spec import TrainingSpec
+
+
+def main(path: Path) -> None:
+    # TRL tells at every start that `rollout_func` may change; our pin of its version is the answer to that.
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    started = time.perf_counter()
+    spec = TrainingSpec.model_validate_json(path.read_text(encoding="utf-8"))
+    grpo.run(spec)
+    _finish(spec.folder, time.perf_counter() - started)
+
+
+def _finish(folder: Path, seconds: float) -> None:
+    fresh = folder / f"{names.DONE}.tmp"
+    with fresh.open("w", encoding="utf-8") as file:
+        json.dump({"seconds": seconds}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.rename(folder / names.DONE)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,90 @@
+"""GRPO with TRL: group-relative advantages, one update per batch of fresh samples (Shao et al. 2024)."""
+
+from pathlib import Path
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, set_seed
+from trl import GRPOConfig, GRPOTrainer
+
+from trainee2trainer.client import EnvClient
+from trainee2trainer.client.blocking import Blocking
+from trainee2trainer.contracts.campaign import TrainingSettings
+from trainee2trainer.models import checkpoints
+from trainer_service.seeds import derive
+from trainer_service.training import spec as names
+from trainer_service.training.data import read_dataset
+from trainer_service.training.judging import Judge
+from trainer_service.training.reporting import MetricsWriter
+from trainer_service.training.rollouts import RolloutSampler
+from trainer_service.training.spec import TrainingSpec
+
+_WARMUP_STEPS = 4
+"""Adam's first steps are large: its averages are still empty at the start of every stage."""
+
+
+def run(spec: TrainingSpec) -> None:
+    """Trains one stage as `spec` says and leaves its checkpoint in the folder."""
+    torch.set_num_threads(spec.threads)
+    seed = derive(spec.seed, "training") % 2**31
+    set_seed(seed)
+    model, tokenizer = checkpoints.load(spec.start)
+    folder = spec.folder
+    with (
+        Blocking(EnvClient(spec.env_url)) as env,
+        (folder / names.ROLLOUTS).open("w", encoding="utf-8") as rollouts,
+        (folder / names.METRICS).open("w", encoding="utf-8") as metrics,
+    ):
+        judge = Judge(env, spec.settings.rewards, rollouts)
+        trainer = GRPOTrainer(
+            model=model,
+            args=configuration(spec.settings, folder, seed),
+            reward_funcs=judge,
+            train_dataset=read_dataset(folder / names.INSTANCES),
+            processing_class=tokenizer,
+            rollout_func=_sampler(tokenizer, spec),
+            callbacks=[MetricsWriter(judge, metrics)],
+        )
+        trainer.train()
+    _save(model, tokenizer, folder / names.CHECKPOINT)
+
+
+def _sampler(tokenizer: PreTrainedTokenizerBase, spec: TrainingSpec) -> RolloutSampler:
+    return RolloutSampler(tokenizer, spec.seed, spec.settings.temperature, spec.settings.max_tokens)
+
+
+def configuration(settings: TrainingSettings, folder: Path, seed: int) -> GRPOConfig:
+    """The library's settings for ours. A step is `prompts_per_step * group_size` samples and one update."""
+    samples = settings.prompts_per_step * settings.group_size
+    return GRPOConfig(
+        output_dir=str(folder / "trl"),
+        max_steps=max(1, settings.rollouts // samples),
+        per_device_train_batch_size=samples,
+        num_generations=settings.group_size,
+        steps_per_generation=1,
+        num_iterations=1,
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="constant_with_warmup",
+        warmup_steps=_WARMUP_STEPS,
+        temperature=settings.temperature,
+        max_completion_length=settings.max_tokens,
+        epsilon=settings.clip_low,
+        epsilon_high=settings.clip_high,
+        beta=settings.kl_coefficient,
+        loss_type=settings.loss,
+        scale_rewards="group",
+        seed=seed,
+        use_cpu=not torch.cuda.is_available(),
+        bf16=torch.cuda.is_available(),
+        gradient_checkpointing=False,
+        dataloader_pin_memory=False,
+        remove_unused_columns=False,
+        save_strategy="no",
+        logging_steps=1,
+        report_to=[],
+        disable_tqdm=True,
+    )
+
+
+def _save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
+    model.eval()
+    checkpoints.save(model, tokenizer, folder)

@@ -51,7 +51,7 @@ def test_nothing_remains_after_the_block(settings: Settings) -> None:
     assert ports.taken(settings) == {}
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=str)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=str)
 def test_nothing_outlives_its_parent(settings: Settings, number: signal.Signals) -> None:
     parent = subprocess.Popen([sys.executable, "-c", UP], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:

@@ -2,13 +2,14 @@
 
 import asyncio
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import httpx
 import redis
@@ -21,6 +22,8 @@ READY_WITHIN_SECONDS = 180.0
 """Loading torch takes a while on a slow disk; compiling the solver too, the first time."""
 POLL_SECONDS = 0.2
 WORKER = "worker"
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that end the stack as Ctrl-C does."""
 
 Say = Callable[[str], None]
 
@@ -43,8 +46,10 @@ class Stack:
         self.environment = environment(settings, os.environ, os.cpu_count() or 1)
         self._logs = settings.data_dir.resolve() / "logs"
         self._children: list[Child] = []
+        self._handlers: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
+        self._handlers = {number: signal.signal(number, _leave) for number in ENDING}
         try:
             self._start()
         except BaseException:
@@ -67,6 +72,8 @@ class Stack:
             # Last: a worker that gives its work back still speaks to it.
             processes.stop(servers)
             self._children.clear()
+            while self._handlers:
+                signal.signal(*self._handlers.popitem())
 
     def check(self) -> None:
         """Raises StackError if a process has ended by itself."""
@@ -129,6 +136,10 @@ class Stack:
         with suppress(httpx.TransportError), httpx.Client(trust_env=False, timeout=10) as client:
             return client.get(url).status_code == 200
         return False
+
+
+def _leave(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def environment(settings: Settings, outer: Mapping[str, str], cores: int) -> dict[str, str]:

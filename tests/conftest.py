@@ -1,6 +1,7 @@
 """Fixtures that several folders of tests use."""
 
 import asyncio
+import logging
 import secrets
 import shutil
 import sys
@@ -28,7 +29,10 @@ class _WhereverStdoutIsNow:
 
 @pytest.fixture(scope="session", autouse=True)
 def _logs() -> None:
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(cast(Any, _WhereverStdoutIsNow())))
+    structlog.configure(
+        logger_factory=structlog.PrintLoggerFactory(cast(Any, _WhereverStdoutIsNow())),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+    )
 
 
 @pytest.fixture

@@ -44,8 +44,7 @@ async def _attempt(work: Work, position: Position) -> bool:
     """Runs the present step. False when it waits for a person: the reconciler will look again."""
     step = STEPS[position.step] if position.measured else baseline.run
     if not position.waiting:
-        name, attempt = position.step_name, position.attempts + 1
-        await work.tell(EventKind.STEP_STARTED, stage=position.index, step=name, attempt=attempt)
+        await work.tell(EventKind.STEP_STARTED, attempt=position.attempts + 1, **position.told)
     try:
         await step(work, position)
     except StaleLease:
@@ -53,7 +52,7 @@ async def _attempt(work: Work, position: Position) -> bool:
     except Undecided:
         return False
     except Exception as error:  # whatever a step died of must not end the worker, nor be tried for ever
-        log.warning("step.failed", campaign=work.id, step=position.step_name, exc_info=error)
+        log.warning("step.failed", campaign=work.id, exc_info=error, **position.told)
         await _failed(work, position, error)
     return True
 
@@ -64,17 +63,10 @@ async def _failed(work: Work, position: Position, error: Exception) -> None:
     given_up = hopeless(error) or attempt >= settings.step_attempts
     async with work.effect() as session:
         await positions.note(session, position, attempts=attempt)
-        await events.append(
-            session,
-            work.id,
-            EventKind.STEP_FAILED,
-            stage=position.index,
-            step=position.step_name,
-            attempt=attempt,
-            error=words,
-        )
+        told = {"attempt": attempt, "error": words, **position.told}
+        await events.append(session, work.id, EventKind.STEP_FAILED, **told)
         if given_up:
-            summary = f"Stage {position.index}, {position.step_name}: {words}"
-            await lifecycle.move(session, work.lease.kind, work.id, CampaignStatus.FAILED, error=summary)
+            whole = f"Stage {position.index}, {position.told['step']}: {words}"
+            await lifecycle.move(session, work.lease.kind, work.id, CampaignStatus.FAILED, error=whole)
     if not given_up:
         await asyncio.sleep(settings.retry_seconds * 2 ** (attempt - 1))

@@ -7,7 +7,13 @@ from typing import Any
 from sqlalchemy import CursorResult, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from trainee2trainer.contracts.campaign import CampaignCreate, CampaignStatus, EventKind, StageStep
+from trainee2trainer.contracts.campaign import (
+    BASELINE_STAGE,
+    CampaignCreate,
+    CampaignStatus,
+    EventKind,
+    StageStep,
+)
 from trainee2trainer.contracts.environment import EnvironmentConfig
 from trainee2trainer.jobs import StaleLease
 from trainee2trainer.store.tables import CampaignRecord, StageRecord
@@ -45,8 +51,11 @@ class Position:
         return self.step is StageStep.PROPOSE and self.proposal_id is not None
 
     @property
-    def step_name(self) -> str:
-        return self.step.value if self.measured else "baseline"
+    def told(self) -> dict[str, Any]:
+        """Stage and step as events name them; before the first stage there is the baseline."""
+        if self.measured:
+            return {"stage": self.index, "step": self.step.value}
+        return {"stage": BASELINE_STAGE, "step": "baseline"}
 
     def seed(self, purpose: str) -> int:
         """The stage's seed for one purpose. The campaign's id is random and has no part in it."""

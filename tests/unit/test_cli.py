@@ -127,7 +127,7 @@ def test_what_is_worth_a_line_gets_one() -> None:
     lines = _tell(STORY + LATER, progress)
     text = "".join(_shown(line) for line in lines)
     for expected in (
-        "stage 1 of 3  3x3: 60% of the boards, 10% holes, 0% need a wait",
+        "stage 1 of 3  60% 3x3 (10% holes, 0% waits)",
         "512 boards made in 1 s",
         "step 8 of 16: reward 0.400",
         "valid 42.0% (3x3 42.0%)",

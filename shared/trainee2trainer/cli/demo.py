@@ -55,8 +55,8 @@ async def _campaign(request: CampaignCreate, stack: Stack, folder: Path) -> None
         await _cancel_leftovers(trainer)
         campaign = await trainer.create_campaign(request)
         console.print(
-            f"\nCampaign [bold]{campaign.id}[/]: {request.stages} stages of {request.training.rollouts:,} "
-            f"rollouts, engineer {request.engineer.value}, seed {request.seed}. Ctrl-C stops everything."
+            f"\nCampaign [bold]{campaign.id}[/]\n{request.stages} × {request.training.rollouts:,} rollouts, "
+            f"engineer {request.engineer.value}, seed {request.seed}; Ctrl-C stops everything.\n"
         )
         progress = await watching.watch(trainer, campaign.id, console, check=stack.check)
         if progress.ended != CampaignStatus.SUCCEEDED:

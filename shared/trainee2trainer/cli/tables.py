@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -43,8 +44,8 @@ def show_report(report: CampaignReport, console: Console) -> None:
 
 
 def _rates(rows: Iterable[StageReport]) -> Table:
-    table = Table("", "size", "boards", "holes", "waits", title="Stages", title_justify="left")
-    for heading in ("valid", "optimal", "valid, wait", "valid, no wait"):
+    table = _table("Stages: what was trained on, and rates on held-out boards", "", "size")
+    for heading in ("boards", "holes", "waits", "valid", "optimal", "if wait", "no wait"):
         table.add_column(heading, justify="right")
     for row in rows:
         title = words.stage(row.index)
@@ -64,8 +65,14 @@ def _rates(rows: Iterable[StageReport]) -> Table:
     return table
 
 
+def _table(title: str, *columns: str) -> Table:
+    return Table(
+        *columns, title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+
+
 def _failures(rows: list[StageReport]) -> Table:
-    table = Table("", title="Failures on held-out boards", title_justify="left")
+    table = _table("Failures on held-out boards", "")
     categories = list(rows[0].failures) if rows else []
     for category in categories:
         table.add_column(category.value.replace("_", " "), justify="right")

@@ -45,7 +45,7 @@ async def _follow(trainer: TrainerClient, campaign_id: str, progress: Progress, 
         progress.take(event)
         if line := words.of_note(event, progress):
             at = event.at.astimezone().strftime("%H:%M:%S")
-            console.print(f"[dim]{at}[/] {line}")
+            console.print(f"[dim]{at}[/] {line}", soft_wrap=not console.is_terminal)
 
 
 def _screen(progress: Progress) -> RenderableType:
@@ -54,7 +54,7 @@ def _screen(progress: Progress) -> RenderableType:
     if progress.training:
         parts += [_training(progress)]
     if progress.rates:
-        parts += [_rates(progress)]
+        parts += [Text("Valid rate on held-out boards"), _rates(progress)]
     return Group(*parts)
 
 
@@ -84,7 +84,7 @@ def _training(progress: Progress) -> Table:
 
 
 def _rates(progress: Progress) -> Table:
-    table = Table(title="Valid rate on held-out boards", title_justify="left", title_style="", box=None)
+    table = Table(box=None)
     table.add_column("")
     shown = sorted(progress.rates)
     for stage in shown:

@@ -25,9 +25,9 @@ def duration(seconds: float) -> str:
 
 def knobs(configuration: Mapping[str, Any]) -> str:
     """A configuration in a line, per size: share, holes, waits."""
-    return "; ".join(
-        f"{size}x{size}: {knobs['data_ratio']:.0%} of the boards, {knobs['hole_ratio']:.0%} holes, "
-        f"{knobs['wait_ratio']:.0%} need a wait"
+    return ", ".join(
+        f"{knobs['data_ratio']:.0%} {size}x{size} ({knobs['hole_ratio']:.0%} holes, "
+        f"{knobs['wait_ratio']:.0%} waits)"
         for size, knobs in configuration["sizes"].items()
     )
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import trainee2trainer
 from trainee2trainer.contracts.campaign import Profile, TrainingSettings, ValidationSettings
 
 
@@ -44,6 +45,4 @@ PROFILES = {
 
 def shipped(checkpoint: str) -> Path:
     """Where the package carries a starting checkpoint; the folder need not exist."""
-    import trainee2trainer  # noqa: PLC0415
-
     return Path(trainee2trainer.__file__).parent / "models" / "pretrained" / checkpoint

@@ -1,4 +1,4 @@
-"""`t2t demo` as a stranger runs it, with a small budget: from nothing to a report, and nothing left running."""
+"""`t2t demo` as a stranger runs it, with a small budget: to a report, and nothing is left running."""
 
 import os
 import subprocess

@@ -54,7 +54,10 @@ class ServiceClient:
 
     async def ready(self) -> dict[str, bool]:
         """What the service needs, and whether it is there; it is ready when all are true."""
-        response = await self._http.get("/readyz", headers=_headers())
+        try:
+            response = await self._http.get("/readyz", headers=_headers())
+        except httpx.TransportError as error:
+            raise self._unreachable(error) from error
         checks: dict[str, bool] = response.json()["checks"]
         return checks
 

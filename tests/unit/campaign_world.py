@@ -21,9 +21,9 @@ REQUEST = CampaignCreate(
 )
 
 
-async def new_store(folder: Path) -> Store:
-    """A SQLite store with all tables and one checkpoint row."""
-    store = Store(f"sqlite+aiosqlite:///{folder / 'store.db'}")
+async def new_store(folder: Path, url: str | None = None) -> Store:
+    """A store with all tables and one checkpoint row: the empty one at `url`, else SQLite in `folder`."""
+    store = Store(url or f"sqlite+aiosqlite:///{folder / 'store.db'}")
     async with store.engine.begin() as connection:
         await connection.run_sync(Base.metadata.create_all)
     async with store.session() as session:

@@ -18,9 +18,10 @@ KIND = SubjectKind.CAMPAIGN
 LONG = 60.0
 
 
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    store = await new_store(tmp_path)
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    store = await new_store(tmp_path, url)
     yield store
     await store.close()
 

@@ -11,7 +11,7 @@ from trainee2trainer.contracts.environment import BoardTask, Cell, Split
 HELD_OUT_SHARE = 5
 """One canonical form in so many is held out."""
 
-_HELD_OUT_BELOW = 2**64 // HELD_OUT_SHARE
+HELD_OUT_BELOW = 2**64 // HELD_OUT_SHARE
 _HOLE_BYTES = 16
 
 
@@ -93,7 +93,7 @@ def form(task: Task) -> int:
 
 def split_of(form_: int) -> Split:
     """Which side a form lies on, for ever."""
-    return Split.HELD_OUT if form_ < _HELD_OUT_BELOW else Split.TRAIN
+    return Split.HELD_OUT if form_ < HELD_OUT_BELOW else Split.TRAIN
 
 
 def to_task(board: BoardTask) -> Task:

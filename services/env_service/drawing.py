@@ -14,7 +14,7 @@ GENERATOR_VERSION = "1"
 """Changes whenever the same seed would give other instances."""
 
 _MASK = (1 << 64) - 1
-_GOLDEN = 0x9E3779B97F4A7C15
+GOLDEN = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,10 +43,10 @@ def mixed(value: int) -> int:
 def draw(recipe: Recipe, key: int, number: int) -> Task:
     """Draw `number` of the stream `key`: starts, goals, holes on distinct cells, all equally likely."""
     cells = list(range(recipe.size**2))
-    state = mixed((key + number * _GOLDEN) & _MASK)
+    state = mixed((key + number * GOLDEN) & _MASK)
     taken = 2 * recipe.agents + recipe.holes
     for place in range(taken):
-        state = (state + _GOLDEN) & _MASK
+        state = (state + GOLDEN) & _MASK
         # The high half scaled to the range: biased by less than one part in 10 million.
         other = place + ((mixed(state) >> 32) * (len(cells) - place) >> 32)
         cells[place], cells[other] = cells[other], cells[place]

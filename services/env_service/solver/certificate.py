@@ -6,7 +6,7 @@ grid has two colours, so a path without waits has the parity of the shortest one
 without waits.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -39,8 +39,8 @@ class Limits:
 
 DEFAULT_LIMITS = Limits()
 
-_FEW_NODES = 16
-_STATES_PER_NODE = 32
+FEW_NODES = 16
+STATES_PER_NODE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,11 @@ class Certificate:
     makespan: int
     sum_of_costs: int
     plan: tuple[tuple[int, ...], ...]
-    needs_wait: bool
     proof: WaitProof
+
+    @property
+    def needs_wait(self) -> bool:
+        return self.proof in {WaitProof.PARITY, WaitProof.EXHAUSTED}
 
     @property
     def plan_has_wait(self) -> bool:
@@ -82,8 +85,7 @@ def certify(task: Task, limits: Limits = DEFAULT_LIMITS) -> Certificate | Cause:
     makespan = _makespan(task, limits, max(alone), max(len(path) - 1 for path in paths))
     if makespan is None:
         return Cause.UNDECIDED
-    needs_wait = proof in {WaitProof.PARITY, WaitProof.EXHAUSTED}
-    return Certificate(makespan, cost, tuple(_actions(task.size, path) for path in paths), needs_wait, proof)
+    return Certificate(makespan, cost, tuple(to_actions(task.size, path) for path in paths), proof)
 
 
 def _cheap_proof(paths: tuple[tuple[int, ...], ...], excess: int) -> WaitProof | None:
@@ -134,7 +136,7 @@ def _in_turn(
 ) -> Result:
     """Conflict-Based Search, else joint search, else Conflict-Based Search with more patience."""
     # Few joint states are searched faster than many nodes, above all where there is no solution.
-    result = by_conflicts(min(limits.first_nodes, max(_FEW_NODES, _states(task) // _STATES_PER_NODE)))
+    result = by_conflicts(min(limits.first_nodes, max(FEW_NODES, _states(task) // STATES_PER_NODE)))
     if result.verdict is Verdict.LIMIT and _states(task) <= limits.joint_states:
         result = jointly()
     if result.verdict is Verdict.LIMIT:
@@ -146,6 +148,7 @@ def _states(task: Task) -> int:
     return int((task.free.bit_count() + 1) ** len(task.starts))
 
 
-def _actions(size: int, path: tuple[int, ...]) -> tuple[int, ...]:
+def to_actions(size: int, path: Sequence[int]) -> tuple[int, ...]:
+    """The actions of a path of cells."""
     names = {-size: UP, size: DOWN, -1: LEFT, 1: RIGHT, 0: WAIT}
     return tuple(names[after - before] for before, after in pairwise(path))

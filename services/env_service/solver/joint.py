@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from env_service.boards import Task
 from env_service.grid import OFF_BOARD, WAIT, distances, moves
-from env_service.solver.paths import UNBOUNDED
+from env_service.solver.paths import MAX_TIME, UNBOUNDED
 from env_service.solver.search import Result, Verdict
 
 State = tuple[int, ...]
@@ -98,7 +98,9 @@ def cheapest(task: Task, waits: bool, move_limit: int, cost_limit: int = UNBOUND
         if cost != paid[state]:
             continue
         if state == goal:
-            return Result(Verdict.FOUND, _paths(space, came, state))
+            paths = _paths(space, came, state)
+            short = max(map(len, paths)) <= MAX_TIME + 1
+            return Result(Verdict.FOUND, paths) if short else Result(Verdict.LIMIT)
         cost += sum(place != space.settled for place in state)
         for after in space.successors(state):
             made += 1

@@ -12,8 +12,15 @@ from env_service.boards import Task
 from env_service.grid import OFF_BOARD, WAIT, bit_set, members, moves, neighbours
 
 UNBOUNDED = 1 << 30
-_CONFLICT_WEIGHT = 1 << 12
+MAX_TIME = 127
+"""No path is longer; boards whose paths would have to be are given up."""
+
+CONFLICT_WEIGHT = 1 << 12
 """More than any path has waits, so that conflicts weigh first."""
+
+
+class TooLong(Exception):
+    """A path would be longer than MAX_TIME."""
 
 
 @dataclass(slots=True)
@@ -73,7 +80,10 @@ class Mode:
 
 
 def plan_lane(task: Task, agent: int, demands: Demands, mode: Mode, others: Sequence[Lane]) -> Lane | None:
-    """The best path of `agent` under `demands`, out of the way of `others` if that costs nothing, or None."""
+    """The best path of `agent` under `demands`, out of the way of `others` if that costs nothing, or None.
+
+    Raises TooLong.
+    """
     forward = _forward(task, agent, demands, mode)
     if forward is None:
         return None
@@ -93,7 +103,8 @@ def _forward(task: Task, agent: int, demands: Demands, mode: Mode) -> list[int] 
     layers = [1 << task.starts[agent]]
     # Once nothing changes any more, each free cell is reached within as many steps as there are cells.
     end = max(demands.last, demands.earliest) + task.size**2 + 1 if mode.horizon is None else mode.horizon
-    for time in range(1, min(end, demands.latest) + 1):
+    end = min(end, demands.latest)
+    for time in range(1, min(end, MAX_TIME) + 1):
         layer = _arrive(task, layers[-1], demands, mode, time)
         if not layer:
             return None
@@ -102,6 +113,8 @@ def _forward(task: Task, agent: int, demands: Demands, mode: Mode) -> list[int] 
         if may_arrive and _arrive(task, layers[-1] & ~goal, demands, mode, time) & goal:
             return [*layers, goal]
         layers.append(layer)
+    if end > MAX_TIME:
+        raise TooLong
     if mode.horizon is None or not layers[-1] & goal:
         return None
     return [*layers[:-1], goal]
@@ -152,7 +165,7 @@ def _choose(
                     continue
                 if (cell, target) in banned:
                     continue
-                cost = price[target] + (action == WAIT) + _CONFLICT_WEIGHT * _meetings(cell, target, traffic)
+                cost = price[target] + (action == WAIT) + CONFLICT_WEIGHT * _meetings(cell, target, traffic)
                 if cell not in prices or cost < prices[cell]:
                     prices[cell], choice[cell] = cost, target
         price = prices

@@ -15,7 +15,7 @@ from enum import Enum, auto
 from itertools import combinations
 
 from env_service.boards import Task
-from env_service.solver.paths import UNBOUNDED, Demands, Lane, Mode, plan_lane
+from env_service.solver.paths import UNBOUNDED, Demands, Lane, Mode, TooLong, plan_lane
 
 
 class Verdict(Enum):
@@ -70,6 +70,13 @@ class _Node:
 
 def search(task: Task, mode: Mode, node_limit: int, cost_limit: int = UNBOUNDED) -> Result:
     """A plan of the least sum of costs up to `cost_limit`; in a mode with a horizon, any within it."""
+    try:
+        return _search(task, mode, node_limit, cost_limit)
+    except TooLong:
+        return Result(Verdict.LIMIT)
+
+
+def _search(task: Task, mode: Mode, node_limit: int, cost_limit: int) -> Result:
     root = _root(task, mode)
     if root is None or root.cost > cost_limit:
         return Result(Verdict.NONE)

@@ -8,7 +8,7 @@ import httpx
 from fastapi import FastAPI
 
 from engineer_service.context import Context
-from engineer_service.routes import exchanges, summaries
+from engineer_service.routes import engineers, exchanges, proposals, summaries
 from engineer_service.settings import EngineerSettings
 from trainee2trainer.client import EnvClient, PolicyClient
 from trainee2trainer.store import Store
@@ -39,7 +39,7 @@ def create_app(settings: EngineerSettings | None = None) -> FastAPI:
         # Summaries that are there can be read, and exchanges made, without either.
         dispensable={"env", "policy"},
     )
-    for resource in (summaries, exchanges):
+    for resource in (summaries, proposals, engineers, exchanges):
         app.include_router(resource.router)
     return app
 

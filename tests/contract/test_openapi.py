@@ -39,6 +39,7 @@ METHODS = {
     "summaries-create_summary": "summarise",
     "summaries-get_summary": "summary",
     "proposals-create_proposal": "propose",
+    "proposals-list_proposals": "proposals",
     "proposals-get_proposal": "proposal",
     "proposals-approve_proposal": "approve",
     "proposals-reject_proposal": "reject",

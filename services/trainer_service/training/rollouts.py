@@ -13,7 +13,9 @@ from trainer_service.seeds import derive
 class RolloutSampler:
     """TRL's `rollout_func`. Each sample's randomness hangs on (seed, step, place) alone."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, seed: int, temperature: float, max_tokens: int) -> None:
+    def __init__(
+        self, tokenizer: PreTrainedTokenizerBase, seed: int, temperature: float, max_tokens: int
+    ) -> None:
         self.tokenizer = tokenizer
         self.seed = seed
         self.temperature = temperature

@@ -29,7 +29,9 @@ class TrainingSpec(Contract):
     settings: TrainingSettings
     seed: Seed
     env_url: str
-    threads: int = Field(default=1, ge=1, description="torch threads: more than idle cores collapses the speed.")
+    threads: int = Field(
+        default=1, ge=1, description="torch threads: more than idle cores collapses the speed."
+    )
 
 
 class StepMetrics(Contract):

@@ -52,10 +52,21 @@ def _learn(
     settings: WarmstartSettings,
 ) -> float:
     started = time.perf_counter()
-    columns = (TextColumn("learning"), BarColumn(), MofNCompleteColumn(), TextColumn("loss {task.fields[loss]:.3f}"))
+    columns = (
+        TextColumn("learning"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("loss {task.fields[loss]:.3f}"),
+    )
     with Progress(*columns, TimeRemainingColumn()) as progress:
         task = progress.add_task("learning", total=settings.steps, loss=0.0)
-        learn(model, plans, exchanges, settings, lambda step, loss: progress.update(task, completed=step, loss=loss))
+        learn(
+            model,
+            plans,
+            exchanges,
+            settings,
+            lambda step, loss: progress.update(task, completed=step, loss=loss),
+        )
     return time.perf_counter() - started
 
 

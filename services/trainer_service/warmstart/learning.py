@@ -47,7 +47,9 @@ def _rate(step: int, settings: WarmstartSettings) -> float:
     return warm * 0.5 * (1 + math.cos(math.pi * min(1.0, step / settings.steps)))
 
 
-def _mixed(plans: list[Lesson], exchanges: list[Lesson], settings: WarmstartSettings) -> Iterator[list[Lesson]]:
+def _mixed(
+    plans: list[Lesson], exchanges: list[Lesson], settings: WarmstartSettings
+) -> Iterator[list[Lesson]]:
     of_plans = batches(plans, settings.batch, derive(settings.seed, "order of plans"))
     of_exchanges = batches(exchanges, settings.exchange_batch, derive(settings.seed, "order of exchanges"))
     while True:

@@ -56,7 +56,9 @@ async def plans(
 
 def with_holes(configuration: EnvironmentConfig, ratio: float) -> EnvironmentConfig:
     """The same configuration with one hole ratio for all sizes."""
-    sizes = {size: knobs.model_copy(update={"hole_ratio": ratio}) for size, knobs in configuration.sizes.items()}
+    sizes = {
+        size: knobs.model_copy(update={"hole_ratio": ratio}) for size, knobs in configuration.sizes.items()
+    }
     return configuration.model_copy(update={"sizes": sizes})
 
 

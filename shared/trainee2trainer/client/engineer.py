@@ -10,6 +10,7 @@ from trainee2trainer.contracts.engineer import (
     Exchange,
     ExchangeRequest,
     Proposal,
+    ProposalList,
     ProposalRequest,
     StageSummary,
     SummaryRequest,
@@ -37,6 +38,10 @@ class EngineerClient(ServiceClient):
 
     async def proposal(self, proposal_id: str) -> Proposal:
         return await self._get(f"/v1/proposals/{proposal_id}", Proposal)
+
+    async def proposals(self, campaign_id: str) -> list[Proposal]:
+        """A campaign's, oldest first."""
+        return (await self._get("/v1/proposals", ProposalList, {"campaign_id": campaign_id})).items
 
     async def approve(self, proposal_id: str, decision: DecisionRequest | None = None) -> Proposal:
         body = decision or DecisionRequest()

@@ -167,6 +167,10 @@ class Proposal(Contract):
     created_at: datetime
 
 
+class ProposalList(Contract):
+    items: list[Proposal]
+
+
 class DecisionRequest(Contract):
     """A person's decision; with a configuration, that one is used instead."""
 

@@ -37,7 +37,19 @@ _INITIAL_GAIN = 0.7
 
 def words() -> list[str]:
     """The vocabulary in the order of the token ids."""
-    groups = [_BOARD, _ACTIONS, _SIZES, _CELLS, _HISTORY, _EVIDENCE, _FAILURES, _RATES, _JSON, _REASON, _QUOTED]
+    groups = [
+        _BOARD,
+        _ACTIONS,
+        _SIZES,
+        _CELLS,
+        _HISTORY,
+        _EVIDENCE,
+        _FAILURES,
+        _RATES,
+        _JSON,
+        _REASON,
+        _QUOTED,
+    ]
     return [PAD, EOS, UNKNOWN, *dict.fromkeys(word for group in groups for word in group)]
 
 

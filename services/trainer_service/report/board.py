@@ -69,7 +69,9 @@ def _trails(frames: list[Frame]) -> Iterator[Markup]:
         if moves:
             yield tag("polyline", points=line, class_=f"way agent-{agent}")
             # pathLength makes dashes count in moves: the script draws the trail as far as the agent has come.
-            yield tag("polyline", points=line, class_=f"trail agent-{agent}", pathLength=moves, data_trail=agent)
+            yield tag(
+                "polyline", points=line, class_=f"trail agent-{agent}", pathLength=moves, data_trail=agent
+            )
 
 
 def _ways(frames: list[Frame]) -> list[list[Place]]:

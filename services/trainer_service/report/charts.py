@@ -111,7 +111,9 @@ def steps(title: str, stages: list[tuple[str, list[float]]], width: float) -> Ma
 def _grid(frame: Frame, ticks: list[tuple[float, str]]) -> Iterator[Markup]:
     for value, label in ticks:
         y = frame.y(value)
-        yield tag("line", x1=_LEFT, x2=frame.width - frame.right, y1=y, y2=y, class_="grid" if value else "base")
+        yield tag(
+            "line", x1=_LEFT, x2=frame.width - frame.right, y1=y, y2=y, class_="grid" if value else "base"
+        )
         yield text(_LEFT - 8, y + 4, label, "axis", "end")
 
 
@@ -179,7 +181,9 @@ def _stage_marks(frame: Frame, stages: list[tuple[str, list[float]]]) -> Iterato
             continue
         left, right = frame.x(done) - half, frame.x(done + len(curve) - 1) + half
         top, bottom = frame.y(frame.high), frame.y(frame.low)
-        yield tag("rect", x=left, y=top, width=right - left, height=bottom - top, class_=f"band band-{number % 2}")
+        yield tag(
+            "rect", x=left, y=top, width=right - left, height=bottom - top, class_=f"band band-{number % 2}"
+        )
         if done:
             yield tag("line", x1=left, x2=left, y1=top, y2=bottom, class_="border")
         if number % every == 0:
@@ -202,8 +206,12 @@ def _curve(frame: Frame, name: str, curve: list[float], done: int, half: float) 
     yield tag("polyline", points=points(places), class_="line reward")
     for step, ((x, y), value) in enumerate(zip(places, curve, strict=True), start=1):
         title = tag("title", f"{name}, step {step}: reward {value:.3f} (mean of the stage {mean:.3f})")
-        touch = tag("rect", x=x - half, y=top, width=2 * half, height=frame.y(frame.low) - top, class_="touch")
-        yield tag("g", title, touch, tag("circle", cx=x, cy=y, r=3, class_="dot reward"), class_="point quiet")
+        touch = tag(
+            "rect", x=x - half, y=top, width=2 * half, height=frame.y(frame.low) - top, class_="touch"
+        )
+        yield tag(
+            "g", title, touch, tag("circle", cx=x, cy=y, r=3, class_="dot reward"), class_="point quiet"
+        )
 
 
 def _scale(most: float, unit: str) -> list[tuple[float, str]]:

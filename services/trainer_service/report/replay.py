@@ -52,7 +52,9 @@ def choose_replays(answers: Iterable[JudgedAnswer]) -> list[Replay]:
     solved = [answer for answer in last if answer.outcome.valid]
     chosen = _learned(_of_stage(scored, scored[0].stage_index), last)
     for title, needs_wait in (("Solved by waiting", True), ("Solved without waiting", False)):
-        chosen += _best(title, [answer for answer in solved if answer.instance.needs_wait is needs_wait], chosen)
+        chosen += _best(
+            title, [answer for answer in solved if answer.instance.needs_wait is needs_wait], chosen
+        )
     for category in FailureCategory:
         failed = [answer for answer in scored if answer.outcome.failure is category]
         latest = _of_stage(failed, failed[-1].stage_index) if failed else []

@@ -104,7 +104,9 @@ def _blame(instance: Instance, outcome: Outcome, violation: Violation) -> str:
         return _missed(instance, violation)
     if violation.category is FailureCategory.AGENT_CONFLICT:
         if violation.conflict is ConflictKind.EDGE:
-            return f"In step {step}, {who} exchange the cells {listed(cells)}: they would run into each other."
+            return (
+                f"In step {step}, {who} exchange the cells {listed(cells)}: they would run into each other."
+            )
         return f"In step {step}, {who} end up on the same cell, {listed(cells)}."
     verb = VERBS[action_at(outcome, violation.agents[0], violation.step)] if violation.agents else "moves"
     if violation.category is FailureCategory.HOLE_COLLISION:
@@ -114,7 +116,9 @@ def _blame(instance: Instance, outcome: Outcome, violation: Violation) -> str:
 
 def _missed(instance: Instance, violation: Violation) -> str:
     places: list[tuple[int, Cell]] = list(zip(violation.agents, violation.cells, strict=False))
-    parts = [f"agent {agent} stands at {cell}, its goal is {instance.agents[agent].goal}" for agent, cell in places]
+    parts = [
+        f"agent {agent} stands at {cell}, its goal is {instance.agents[agent].goal}" for agent, cell in places
+    ]
     return f"When the plan ends after {count(violation.step, 'step')}, {'; '.join(parts)}."
 
 

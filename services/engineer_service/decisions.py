@@ -2,8 +2,9 @@
 
 from sqlalchemy import update
 
-from engineer_service import proposals
+from engineer_service import proposals, summary
 from engineer_service.context import Context
+from engineer_service.trial import try_out
 from engineer_service.validation import Unusable, changes
 from trainee2trainer.contracts.engineer import DecisionRequest, Proposal, ProposalStatus
 from trainee2trainer.store.tables import ProposalRecord
@@ -15,7 +16,7 @@ _REJECTED = "rejected by a person"
 async def decide(
     context: Context, proposal_id: str, status: ProposalStatus, decision: DecisionRequest
 ) -> Proposal:
-    """Approves or rejects, in favour of another configuration where one is given. The same again does nothing.
+    """Approves or rejects; where a configuration is given, that one is used. The same again does nothing.
 
     Raises problems: 404, 409 when it was decided otherwise, 422 for boards that cannot be made.
     """
@@ -26,7 +27,7 @@ async def decide(
         raise problems.conflict(f"The proposal is {proposal.status.value} already.")
     if decision.configuration is not None:
         try:
-            await proposals.try_out(context, decision.configuration, proposal.seed)
+            await try_out(context, decision.configuration, proposal.seed)
         except Unusable as error:
             raise problems.invalid(["body", "configuration"], str(error)) from error
     decided = await _decided(context, proposal, status, decision)
@@ -46,7 +47,7 @@ async def decide(
 async def _decided(
     context: Context, proposal: Proposal, status: ProposalStatus, decision: DecisionRequest
 ) -> Proposal:
-    before = (await proposals.summaries.find(context.store, proposal.summary_id)).configuration
+    before = (await summary.find(context.store, proposal.summary_id)).configuration
     rejected = status is ProposalStatus.REJECTED
     after = decision.configuration or (before if rejected else proposal.configuration)
     return proposal.model_copy(

@@ -8,15 +8,12 @@ from engineer_service.context import Context
 from engineer_service.engineers import ENGINEERS, Engineer, Question
 from engineer_service.neighbours import needed
 from engineer_service.reading import Answer, read_answer
+from engineer_service.trial import try_out
 from engineer_service.validation import Checked, Unusable, changes, check
-from trainee2trainer.client import ProblemError
 from trainee2trainer.contracts.engineer import Attempt, Proposal, ProposalRequest, ProposalStatus
-from trainee2trainer.contracts.environment import EnvironmentConfig, GenerateRequest
 from trainee2trainer.store import Store, new_id, utcnow
 from trainee2trainer.store.tables import CheckpointRecord, ProposalRecord
 from trainee2trainer.web import problems
-
-_UNPROCESSABLE = 422
 
 
 async def find(store: Store, proposal_id: str) -> Proposal:
@@ -42,8 +39,8 @@ async def of_campaign(store: Store, campaign_id: str) -> list[Proposal]:
 async def propose(context: Context, request: ProposalRequest) -> tuple[Proposal, bool]:
     """The one proposal for this summary, engineer and seed, and whether it is new.
 
-    Raises problems: 404 without such a summary, 422 without a checkpoint that is needed, 503 when env or policy
-    fails: then nothing is recorded, for it says nothing about the engineer.
+    Raises problems: 404 without such a summary, 422 without a checkpoint that is needed, 503 when env or
+    policy fails: then nothing is recorded, for it says nothing about the engineer.
     """
     if earlier := await _earlier(context.store, request):
         return earlier, False
@@ -90,8 +87,9 @@ async def _make(context: Context, request: ProposalRequest) -> Proposal:
     attempts: list[Attempt] = []
     used: tuple[Answer, Checked] | None = None
     for attempt in range(context.settings.engineer_attempts if engineer.attempts else 1):
-        text = await engineer.answer(context, question, attempt)
+        text = ""
         try:
+            text = await engineer.answer(context, question, attempt)
             used = await _usable(context, question, text)
         except Unusable as error:
             attempts.append(Attempt(answer=text, error=str(error)))
@@ -129,20 +127,6 @@ async def _usable(context: Context, question: Question, text: str) -> tuple[Answ
     checked = check(answer, question.summary.configuration, question.family)
     await try_out(context, checked.configuration, question.seed)
     return answer, checked
-
-
-async def try_out(context: Context, configuration: EnvironmentConfig, seed: int) -> None:
-    """Makes a few boards. Raises Unusable where the environment cannot make what is asked."""
-    request = GenerateRequest(
-        configuration=configuration, seed=seed, count=context.settings.engineer_probe_boards
-    )
-    with needed("env"):
-        try:
-            await context.env.generate(request)
-        except ProblemError as error:
-            if error.status != _UNPROCESSABLE:
-                raise
-            raise Unusable(f"such boards cannot be made: {error.detail or error.title}") from error
 
 
 def _proposal(

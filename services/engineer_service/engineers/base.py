@@ -43,7 +43,7 @@ class Engineer(Protocol):
         ...
 
     async def answer(self, context: Context, question: Question, attempt: int) -> str:
-        """The raw answer. Raises problems where something of ours fails."""
+        """The raw answer. Raises problems where something of ours fails, Unusable where there is none."""
         ...
 
 

@@ -3,16 +3,17 @@
 from engineer_service.context import Context
 from engineer_service.engineers.base import Question
 from engineer_service.neighbours import needed
-from engineer_service.numbers import size_numbers
-from engineer_service.prompts.compact import compact_prompt
-from engineer_service.prompts.plain import plain_prompt
+from engineer_service.prompts import COMPACT, TEMPLATES, template_for
+from engineer_service.validation import Unusable
+from trainee2trainer.client import ProblemError
 from trainee2trainer.contracts.base import Message
 from trainee2trainer.contracts.engineer import EngineerCard, EngineerName
 from trainee2trainer.contracts.policy import RolloutRequest
 from trainee2trainer.web import problems
 
-_COMPACT_PROFILES = {"nano"}
 _COMPACT_TOKENS = 256
+"""Eight sizes take 141 words."""
+_REFUSED = 422
 
 
 class Itself:
@@ -24,13 +25,10 @@ class Itself:
     attempts = True
 
     def prompt(self, question: Question) -> list[Message]:
-        """A nano checkpoint knows only the words of the compact template."""
-        if question.profile in _COMPACT_PROFILES:
-            return compact_prompt(size_numbers(question.summary))
-        return plain_prompt(question.summary, question.family)
+        return TEMPLATES[template_for(question.profile)](question.summary, question.family)
 
     async def answer(self, context: Context, question: Question, attempt: int) -> str:
-        compact = question.profile in _COMPACT_PROFILES
+        compact = template_for(question.profile) == COMPACT
         request = RolloutRequest(
             checkpoint=question.checkpoint,
             prompts=[self.prompt(question)],
@@ -39,7 +37,13 @@ class Itself:
             seed=question.attempt_seed(attempt),
         )
         with needed("policy"):
-            response = await context.policy.rollouts(request)
+            try:
+                response = await context.policy.rollouts(request)
+            except ProblemError as error:
+                if error.status != _REFUSED:
+                    raise
+                # The evidence does not fit the model's context: asking again cannot help, nor can waiting.
+                raise Unusable(f"the checkpoint cannot take the prompt: {error.detail}") from error
         sample = response.groups[0].samples[0]
         if sample.error is not None:
             raise problems.unavailable(f"The policy service could not sample: {sample.error}")

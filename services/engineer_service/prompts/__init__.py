@@ -20,6 +20,6 @@ TEMPLATES: dict[str, Template] = {
 }
 
 
-def template_for(profile: str) -> Template:
-    """The template that checkpoints of this profile can read."""
-    return TEMPLATES[COMPACT if profile == _NANO else PLAIN]
+def template_for(profile: str | None) -> str:
+    """Name of the template that checkpoints of this profile read: a nano one knows only the compact words."""
+    return COMPACT if profile == _NANO else PLAIN

@@ -14,7 +14,7 @@ _MOVES = {(-1, 0): "UP", (1, 0): "DOWN", (0, -1): "LEFT", (0, 1): "RIGHT", (0, 0
 def drawn_case(case: FailureCase) -> str:
     """Several lines. Starts are S s A B C and goals G g a b c, agent by agent; F is ice, H a hole."""
     instance = case.instance
-    kind = "a plan without waits cannot be optimal" if instance.needs_wait else "no wait needed"
+    kind = "every cheapest plan has a wait" if instance.needs_wait else "no wait needed"
     lines = [f"{instance.size}x{instance.size}, {kind}, optimal in {instance.optimal_makespan} steps:"]
     lines += _board(instance)
     if case.trajectory:
@@ -34,7 +34,7 @@ def _board(instance: Instance) -> list[str]:
 
 
 def _moves(trajectory: list[list[Cell]]) -> list[str]:
-    """One line per agent, from the cells it stood on; a move that broke a rule may not show."""
+    """One line per agent, from the cells it stood on."""
     shown = trajectory[: MAX_STEPS + 1]
     more = ", ..." if len(trajectory) > len(shown) else ""
     lines = []

@@ -14,12 +14,12 @@ def number(value: float) -> str:
 def tag(name: str, *children: Markup | str, **attributes: Value) -> Markup:
     """`tag("text", "2", class_="axis", text_anchor="end")`; None leaves an attribute out."""
     written = [
-        Markup(' {}="{}"').format(Markup(key.rstrip("_").replace("_", "-")), _text(value))
+        Markup(' {}="{}"').format(_name(key), _text(value))
         for key, value in attributes.items()
         if value is not None
     ]
     inner = Markup("").join(escape(child) for child in children)
-    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), Markup("").join(written), inner)
+    return Markup("<{0}{1}>{2}</{0}>").format(name, Markup("").join(written), inner)
 
 
 def text(x: float, y: float, content: str, class_: str, anchor: str | None = None) -> Markup:
@@ -44,6 +44,10 @@ def picture(width: float, height: float, label: str, *children: Markup, class_: 
 def points(pairs: list[tuple[float, float]]) -> str:
     """The `points` of a polyline."""
     return " ".join(f"{number(x)},{number(y)}" for x, y in pairs)
+
+
+def _name(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
 
 
 def _text(value: str | float) -> str:

@@ -10,7 +10,7 @@ from trainer_service.training.judging import Judge
 from trainer_service.training.spec import StepMetrics
 
 
-class MetricsWriter(TrainerCallback):
+class MetricsWriter(TrainerCallback):  # type: ignore[misc]
     """Joins what the library logs with what the judge counted."""
 
     def __init__(self, judge: Judge, file: TextIO) -> None:

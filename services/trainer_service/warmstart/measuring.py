@@ -88,7 +88,8 @@ async def exchanges(
         seed=derive(settings.seed, "warmstart exchanges unseen"), count=settings.exchanges, sizes=sizes
     )
     prompts = [exchange.prompt async for exchange in engineer.exchanges(request)]
-    answers = _sampled(model, tokenizer, prompts, 1, derive(settings.seed, "warmstart engineer"))
+    seed = derive(settings.seed, "warmstart engineer")
+    answers = _sampled(model, tokenizer, prompts, 1, seed, settings.engineer_temperature)
     usable = [_usable(answer) for answer in answers]
     return {"answers": len(answers), "usable": round(sum(usable) / len(usable), 4), "example": answers[0]}
 
@@ -107,10 +108,11 @@ def _sampled(
     prompts: list[list[Message]],
     n: int,
     seed: int,
+    temperature: float = 1.0,
 ) -> list[str]:
     ids = [tokenizer.encode(" ".join(message.content for message in prompt)) for prompt in prompts]
     sampler = Sampler(model, tokenizer.eos_token_id, tokenizer.pad_token_id)
-    groups = sampler.sample(ids, n, seed, max_tokens=_ANSWER_TOKENS)
+    groups = sampler.sample(ids, n, seed, temperature, _ANSWER_TOKENS)
     return [
         tokenizer.decode(sampled.token_ids, skip_special_tokens=True) for group in groups for sampled in group
     ]

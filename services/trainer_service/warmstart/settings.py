@@ -38,11 +38,13 @@ class WarmstartSettings(Contract):
 
 
 class EvaluationSettings(Contract):
-    """How a starting checkpoint is measured: sampled at temperature 1 on boards never trained on."""
+    """How a starting checkpoint is measured: plans sampled at temperature 1, on boards never trained on."""
 
     boards_per_size: int = 200
     samples: int = 4
     wait_ratio: float = 0.3
     hole_ratio: float = 0.2
     exchanges: int = 400
+    engineer_temperature: float = 0.7
+    """The one at which the engineer service asks."""
     seed: Seed = 11

@@ -1,10 +1,11 @@
 """What tests of the engineer start from: the catalogue as env_service gives it, and summaries in a few words."""
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
 from engineer_service.numbers import SizeNumbers
-from env_service.routes.environments import _FAMILY as FAMILY
+from env_service.routes.environments import list_environments
 from trainee2trainer.contracts.engineer import (
     FailureCase,
     PastStage,
@@ -14,7 +15,7 @@ from trainee2trainer.contracts.engineer import (
 )
 from trainee2trainer.contracts.environment import EnvironmentConfig, FailureCategory, SizeKnobs
 
-__all__ = ["CONFIGURATION", "FAMILY", "knobs", "numbers", "size_summary", "stage_summary"]
+FAMILY = asyncio.run(list_environments()).items[0]
 
 
 def knobs(data: float, hole: float = 0.1, wait: float = 0.2) -> SizeKnobs:

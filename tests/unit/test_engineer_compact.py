@@ -58,7 +58,7 @@ def test_three_sizes_take_at_most_120_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gain", "trend"), [(0.021, "up"), (NOTICED, "same"), (-0.02, "same"), (-0.03, "down")]
+    ("gain", "trend"), [(0.021, "up"), (NOTICED - 0.001, "same"), (-0.019, "same"), (-0.03, "down")]
 )
 def test_a_change_smaller_than_noise_is_none(gain: float, trend: str) -> None:
     valid = Rates(samples=1_000, valid=0.5 + gain, optimal=0)

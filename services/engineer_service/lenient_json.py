@@ -136,12 +136,13 @@ def _closed(text: str) -> bool:
 
 def _unquoted(text: str) -> str:
     inner = text[1:-1] if _closed(text) else text[1:]
-    return _ESCAPE.sub(_unescaped, inner)
+    text = _ESCAPE.sub(_unescaped, inner) if "\\" in inner else inner
+    # An escaped character outside of the basic plane is two halves; a half alone is no character.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _unescaped(match: re.Match[str]) -> str:
     code = match.group(1)
     if len(code) == 5:
-        character = chr(int(code[1:], 16))
-        return "�" if 0xD800 <= ord(character) <= 0xDFFF else character
+        return chr(int(code[1:], 16))
     return _ESCAPED.get(code, code)

@@ -19,7 +19,7 @@ from engineer_service.lenient_json import JsonLike, objects
 
 MAX_REASON_CHARS = 2_000
 
-_SIZE = re.compile(r"(?:(?:map|board)?[ _-]?(?:size)?[ _-]?)?(\d{1,3})(?: ?[x×*] ?(\d{1,3}))?", re.IGNORECASE)
+_SIZE = re.compile(r"(?:(?:map|board)[ _-]?)?(?:size[ _-]?)?(\d{1,3})(?: ?[x×*] ?(\d{1,3}))?", re.IGNORECASE)
 _UNDER = ("sizes", "map_sizes", "per_size", "maps", "boards")
 _AROUND = ("configuration", "config", "environment", "answer")
 _REASONS = ("reason", "rationale", "explanation", "why")

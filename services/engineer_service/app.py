@@ -4,13 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import httpx
 from fastapi import FastAPI
 
 from engineer_service.context import Context
 from engineer_service.routes import engineers, exchanges, proposals, summaries
 from engineer_service.settings import EngineerSettings
-from trainee2trainer.client import EnvClient, PolicyClient
+from trainee2trainer.client import ClientError, EnvClient, PolicyClient
 from trainee2trainer.store import Store
 from trainee2trainer.web import create_app as create_base
 
@@ -56,5 +55,5 @@ async def _answers(neighbour: EnvClient | PolicyClient) -> bool:
     try:
         async with asyncio.timeout(_NEIGHBOUR_SECONDS):
             return all((await neighbour.ready()).values())
-    except (httpx.HTTPError, LookupError, ValueError, TimeoutError):
+    except (ClientError, TimeoutError, LookupError, ValueError):  # the last two: no answer of ours
         return False

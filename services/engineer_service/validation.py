@@ -19,7 +19,8 @@ from trainee2trainer.contracts.engineer import Change, Clamp
 from trainee2trainer.contracts.environment import EnvironmentConfig, EnvironmentFamily, Knob, SizeKnobs
 
 DATA = "data_ratio"
-_NO_CHANGE = 1e-6
+_PLACES = 4
+"""Normalised shares are no round numbers; nobody means the rest."""
 _SHOWN_CHARS = 40
 
 Values = dict[int, dict[str, float]]
@@ -129,19 +130,23 @@ def _start(family: EnvironmentFamily) -> dict[str, float]:
 
 
 def changes(before: EnvironmentConfig, after: EnvironmentConfig) -> list[Change]:
-    """Every knob that differs, size by size in rising order."""
-    return [
-        Change(size=size, knob=knob, before=old, after=new)
-        for size in sorted({*before.sizes, *after.sizes})
-        for knob in SizeKnobs.model_fields
-        for old, new in [(_value(before, size, knob), _value(after, size, knob))]
-        if old is None or new is None or abs(old - new) > _NO_CHANGE
-    ]
+    """Every knob that differs by more than rounding, size by size in rising order."""
+    found = []
+    for size in sorted({*before.sizes, *after.sizes}):
+        for knob in SizeKnobs.model_fields:
+            old, new = _value(before, size, knob), _value(after, size, knob)
+            if old is None or new is None or abs(old - new) > 10**-_PLACES:
+                found.append(Change(size=size, knob=knob, before=_rounded(old), after=_rounded(new)))
+    return found
 
 
 def _value(configuration: EnvironmentConfig, size: int, knob: str) -> float | None:
     knobs = configuration.sizes.get(size)
     return None if knobs is None else float(getattr(knobs, knob))
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, _PLACES)
 
 
 def _shown(value: Any) -> str:

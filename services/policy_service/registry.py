@@ -110,11 +110,12 @@ class Registry:
     async def _load(self, checkpoint_id: str) -> Loaded:
         checkpoint = await self.get(checkpoint_id)
         async with self._one_load:
-            while len(self._loaded) >= self._max_models:
-                gone, _ = self._loaded.popitem(last=False)
-                log.info("checkpoint unloaded", checkpoint=gone)
+            folder = checkpoint_folder(self._data_dir, checkpoint_id)
             try:
-                loaded = await asyncio.to_thread(self._verify_and_load, checkpoint)
+                # Nothing makes room for a checkpoint that is damaged.
+                await asyncio.to_thread(verify, folder, checkpoint.manifest_sha256)
+                self._make_room()
+                loaded = await asyncio.to_thread(self._engine.load, checkpoint_id, folder)
             except CheckpointDamagedError as error:
                 log.warning(
                     "checkpoint damaged", checkpoint=checkpoint_id, file=error.file, reason=error.reason
@@ -129,10 +130,10 @@ class Registry:
             log.info("checkpoint loaded", checkpoint=checkpoint_id)
             return loaded
 
-    def _verify_and_load(self, checkpoint: Checkpoint) -> Loaded:
-        folder = checkpoint_folder(self._data_dir, checkpoint.id)
-        verify(folder, checkpoint.manifest_sha256)
-        return self._engine.load(checkpoint.id, folder)
+    def _make_room(self) -> None:
+        while len(self._loaded) >= self._max_models:
+            gone, _ = self._loaded.popitem(last=False)
+            log.info("checkpoint unloaded", checkpoint=gone)
 
 
 def _contract(record: CheckpointRecord) -> Checkpoint:

@@ -59,6 +59,17 @@ def prepare(settings: PolicySettings, make_tiny: Make, names: tuple[str, ...] = 
         weights.write_bytes(weights.read_bytes()[:-10])
 
 
+def register_again(settings: PolicySettings, name: str, digest: str) -> None:
+    async def write() -> None:
+        store = Store(settings.database)
+        async with store.session() as session:
+            record = await session.get_one(CheckpointRecord, name)
+            record.manifest_sha256 = digest
+        await store.close()
+
+    asyncio.run(write())
+
+
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory, make_tiny: Make) -> PolicySettings:
     settings = PolicySettings(data_dir=tmp_path_factory.mktemp("policy"), store_url=None, policy_max_rows=64)
@@ -312,6 +323,26 @@ def test_few_checkpoints_stay_loaded(tmp_path: Path, make_tiny: Make) -> None:
         }
         assert loaded == {"a": False, "b": True, "c": True}
         assert [rollouts(client, checkpoint=name) for name in ("a", "b", "c")] == answers
+
+
+def test_a_damaged_checkpoint_drives_nobody_out(tmp_path: Path, make_tiny: Make) -> None:
+    settings = PolicySettings(data_dir=tmp_path, store_url=None, policy_max_models=1)
+    prepare(settings, make_tiny, ("base", "torn"))
+    with TestClient(create_app(settings)) as client:
+        rollouts(client, checkpoint="base")
+        assert_problem(client.post("/v1/checkpoints/torn:activate"), 409, "model.safetensors")
+        assert client.get("/v1/checkpoints/base").json()["loaded"]
+
+
+def test_a_sealed_directory_that_is_no_model_is_refused(tmp_path: Path, make_tiny: Make) -> None:
+    settings = PolicySettings(data_dir=tmp_path, store_url=None)
+    prepare(settings, make_tiny, ("base", "odd"))
+    folder = artefacts.checkpoint_folder(tmp_path, "odd")
+    (folder / "model.safetensors").write_bytes(b"no tensors in here")
+    register_again(settings, "odd", artefacts.seal(folder))
+    with TestClient(create_app(settings)) as client:
+        assert_problem(client.post("/v1/checkpoints/odd:activate"), 409, "odd", "no model")
+        rollouts(client, checkpoint="base")
 
 
 # Bad input

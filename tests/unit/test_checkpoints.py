@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from trainee2trainer import artefacts
 from trainee2trainer.models import checkpoints
@@ -36,6 +37,32 @@ def test_digest_hangs_on_content_alone(make_tiny: Callable[..., Any], saved: Pat
         assert artefacts.seal(tmp_path / name) == digest
     checkpoints.save(*make_tiny(seed=1), tmp_path / "other")
     assert artefacts.seal(tmp_path / "other") != digest
+
+
+def _write_nothing(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"nothing")
+
+
+def _drop_a_weight(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    del weights["model.norm.weight"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def _widen(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"hidden_size": 64}))
+
+
+def _empty_tokenizer(folder: Path) -> None:
+    (folder / "tokenizer.json").write_text("{}")
+
+
+@pytest.mark.parametrize("spoil", [_write_nothing, _drop_a_weight, _widen, _empty_tokenizer])
+def test_what_is_no_whole_model_is_refused(saved: Path, spoil: Callable[[Path], None]) -> None:
+    spoil(saved)
+    with pytest.raises(ValueError, match=saved.name):
+        checkpoints.load(saved)
 
 
 def test_sealed_checkpoint_verifies(saved: Path) -> None:

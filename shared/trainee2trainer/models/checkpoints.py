@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging
 
@@ -16,18 +17,25 @@ def load(folder: Path, device: str = "cpu") -> tuple[PreTrainedModel, PreTrained
     """The model, ready to answer, and its tokenizer: float32 on a CPU, else as stored.
 
     Safetensors only, nothing from the network, no code from the checkpoint. Raises OSError or ValueError
-    where the directory holds no model that transformers knows.
+    where the directory holds no whole model that transformers knows.
     """
-    model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
-        folder,
-        dtype=torch.float32 if device == "cpu" else "auto",
-        local_files_only=True,
-        use_safetensors=True,
-        trust_remote_code=False,
-    )
-    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-        folder, local_files_only=True, trust_remote_code=False
-    )
+    try:
+        model, found = AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=torch.float32 if device == "cpu" else "auto",
+            local_files_only=True,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
+    except (SafetensorError, RuntimeError, KeyError) as error:
+        raise ValueError(f"{folder.name} cannot be loaded: {error}") from error
+    if missing := sorted(found["missing_keys"]):
+        # The library would fill them with random numbers and go on.
+        raise ValueError(f"{folder.name} lacks {len(missing)} weights, the first is {missing[0]}.")
     return model.to(device).eval(), tokenizer
 
 

@@ -144,6 +144,7 @@ async def test_the_report_is_a_page(
 ) -> None:
     page = await trainer.report_html(undisturbed[0].campaign_id)
     assert page.lower().startswith("<!doctype html>")
+    assert 'class="board"' in page  # replays of real answers
 
 
 async def test_a_killed_worker_is_replaced_and_the_checkpoint_is_the_same(

@@ -134,6 +134,7 @@ async def test_a_foreign_cursor_is_refused(http: httpx.AsyncClient, path: str, c
         ("GET", f"/v1/campaigns/campaign-{UNKNOWN}/stages"),
         ("GET", f"/v1/campaigns/campaign-{UNKNOWN}/events"),
         ("GET", f"/v1/campaigns/campaign-{UNKNOWN}/report"),
+        ("GET", f"/v1/campaigns/campaign-{UNKNOWN}/report.html"),
         ("GET", f"/v1/stages?campaign_id=campaign-{UNKNOWN}"),
         ("POST", f"/v1/campaigns/campaign-{UNKNOWN}:pause"),
         ("POST", f"/v1/campaigns/campaign-{UNKNOWN}:resume"),
@@ -178,6 +179,14 @@ async def test_a_campaign_that_has_done_nothing_has_an_empty_report(http: httpx.
     assert report["baseline"] is None
     assert report["stages"] == []
     assert {"trainee2trainer", "torch", "transformers", "trl", "python"} <= report["versions"].keys()
+
+
+async def test_its_page_needs_nothing_from_elsewhere(http: httpx.AsyncClient) -> None:
+    answer = await http.get(f"/v1/campaigns/{await created(http)}/report.html")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/html")
+    assert answer.text.lower().startswith("<!doctype html>")
+    assert "Content-Security-Policy" in answer.text
 
 
 async def test_profiles_say_what_they_start_from(http: httpx.AsyncClient) -> None:

@@ -21,6 +21,9 @@ from trainer_service.training.spec import TrainingSpec
 _WARMUP_STEPS = 4
 """Adam's first steps are large: its averages are still empty at the start of every stage."""
 
+_MOST_AT_ONCE = 128
+"""Samples in one forward and backward pass; what is learnt does not depend on it."""
+
 
 def run(spec: TrainingSpec) -> None:
     """Trains one stage as `spec` says and leaves its checkpoint in the folder."""
@@ -55,12 +58,14 @@ def _sampler(tokenizer: PreTrainedTokenizerBase, spec: TrainingSpec) -> RolloutS
 def configuration(settings: TrainingSettings, folder: Path, seed: int) -> GRPOConfig:
     """The library's settings for ours. A step is `prompts_per_step * group_size` samples and one update."""
     samples = settings.prompts_per_step * settings.group_size
+    pieces = samples // _piece(samples)
     return GRPOConfig(
         output_dir=str(folder / "trl"),
         max_steps=max(1, settings.rollouts // samples),
-        per_device_train_batch_size=samples,
+        per_device_train_batch_size=samples // pieces,
+        gradient_accumulation_steps=pieces,
         num_generations=settings.group_size,
-        steps_per_generation=1,
+        steps_per_generation=pieces,
         num_iterations=1,
         learning_rate=settings.learning_rate,
         lr_scheduler_type="constant_with_warmup",
@@ -83,6 +88,11 @@ def configuration(settings: TrainingSettings, folder: Path, seed: int) -> GRPOCo
         report_to=[],
         disable_tqdm=True,
     )
+
+
+def _piece(samples: int) -> int:
+    """The largest number of samples, up to the limit, that divides a step evenly."""
+    return next(size for size in range(min(samples, _MOST_AT_ONCE), 0, -1) if samples % size == 0)
 
 
 def _save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:

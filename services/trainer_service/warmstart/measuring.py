@@ -1,6 +1,7 @@
 """How good a starting checkpoint is: plans on held-out boards, and engineer answers that can be used."""
 
 import json
+import statistics
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -14,6 +15,7 @@ from trainee2trainer.contracts.environment import (
     EnvironmentConfig,
     GenerateRequest,
     InstanceRow,
+    SizeKnobs,
     Split,
     VerifyBatchRequest,
     VerifyItem,
@@ -87,19 +89,38 @@ async def exchanges(
     request = ExchangeRequest(
         seed=derive(settings.seed, "warmstart exchanges unseen"), count=settings.exchanges, sizes=sizes
     )
-    prompts = [exchange.prompt async for exchange in engineer.exchanges(request)]
+    lessons = [exchange async for exchange in engineer.exchanges(request)]
+    prompts = [exchange.prompt for exchange in lessons]
     seed = derive(settings.seed, "warmstart engineer")
-    answers = _sampled(model, tokenizer, prompts, 1, seed, settings.engineer_temperature)
-    usable = [_usable(answer) for answer in answers]
-    return {"answers": len(answers), "usable": round(sum(usable) / len(usable), 4), "example": answers[0]}
+    answers = _sampled(model, tokenizer, prompts, 1, seed, temperature=settings.engineer_temperature)
+    read = [_configuration(answer) for answer in answers]
+    taught = [_configuration(exchange.answer) for exchange in lessons]
+    return {
+        "answers": len(answers),
+        "usable": round(sum(one is not None for one in read) / len(read), 4),
+        "agreement": {knob: _agreement(read, taught, knob) for knob in SizeKnobs.model_fields},
+        "example": answers[0],
+    }
 
 
-def _usable(answer: str) -> bool:
+def _configuration(answer: str) -> EnvironmentConfig | None:
     try:
-        EnvironmentConfig.model_validate({"sizes": json.loads(answer)["sizes"]})
+        return EnvironmentConfig.model_validate({"sizes": json.loads(answer)["sizes"]})
     except (ValidationError, ValueError, KeyError, TypeError):
-        return False
-    return True
+        return None
+
+
+def _agreement(
+    read: list[EnvironmentConfig | None], taught: list[EnvironmentConfig | None], knob: str
+) -> float:
+    """Correlation of a knob's values with the teacher's, over the sizes that both configure."""
+    pairs = [
+        (getattr(ours.sizes[size], knob), getattr(theirs.sizes[size], knob))
+        for ours, theirs in zip(read, taught, strict=True)
+        if ours and theirs
+        for size in ours.sizes.keys() & theirs.sizes.keys()
+    ]
+    return round(statistics.correlation(*zip(*pairs, strict=True)), 4)
 
 
 def _sampled(
@@ -108,6 +129,7 @@ def _sampled(
     prompts: list[list[Message]],
     n: int,
     seed: int,
+    *,
     temperature: float = 1.0,
 ) -> list[str]:
     ids = [tokenizer.encode(" ".join(message.content for message in prompt)) for prompt in prompts]

@@ -25,11 +25,11 @@ class WarmstartSettings(Contract):
     boards: int = Field(default=40_000, ge=100, description="Training boards with their optimal plans.")
     hole_ratios: list[float] = Field(default=[0.0, 0.1, 0.2, 0.3], description="Boards are split evenly.")
     configuration: EnvironmentConfig = Field(default_factory=_boards)
-    exchanges: int = Field(default=12_000, ge=100, description="Engineer exchanges.")
-    steps: int = Field(default=1_800, ge=1)
+    exchanges: int = Field(default=25_000, ge=100, description="Engineer exchanges.")
+    steps: int = Field(default=2_250, ge=1)
     batch: int = Field(default=64, ge=1, description="Plans in a batch.")
-    exchange_every: int = Field(default=6, ge=2, description="Each so many batches one of exchanges.")
-    exchange_batch: int = Field(default=24, ge=1)
+    exchange_every: int = Field(default=3, ge=2, description="Each so many batches one of exchanges.")
+    exchange_batch: int = Field(default=32, ge=1)
     learning_rate: float = Field(default=4e-3, gt=0)
     warmup: int = 100
     weight_decay: float = 0.01

@@ -26,8 +26,8 @@ DEMO: dict[str, Any] = {
             5: {"data_ratio": 0.1, "hole_ratio": 0.1, "wait_ratio": 0.0},
         },
     },
-    "training": {"rollouts": 8_192},
-    "validation": {"sizes": [3, 4, 5]},
+    "training": {"rollouts": 12_288},
+    "validation": {"sizes": [3, 4, 5], "boards_per_size": 200},
 }
 """Easy boards to begin with: what to train on next is the engineer's to find out."""
 

@@ -44,11 +44,11 @@ class TrainingSettings(Contract):
     rollouts: int = Field(
         default=8_192, ge=8, le=10_000_000, description="Samples of a stage: its whole budget."
     )
-    group_size: int = Field(default=16, ge=2, le=256, description="Samples per prompt.")
+    group_size: int = Field(default=8, ge=2, le=256, description="Samples per prompt.")
     prompts_per_step: int = Field(default=32, ge=1, le=4_096)
-    learning_rate: float = Field(default=5e-4, gt=0, le=1)
+    learning_rate: float = Field(default=3e-4, gt=0, le=1)
     temperature: float = Field(default=1.0, gt=0, le=10)
-    max_tokens: int = Field(default=96, ge=1, le=8_192)
+    max_tokens: int = Field(default=64, ge=1, le=8_192)
     clip_low: float = Field(default=0.2, gt=0, lt=1)
     clip_high: float = Field(default=0.28, gt=0, lt=10)
     kl_coefficient: float = Field(default=0.0, ge=0, le=10)

@@ -56,7 +56,6 @@ METHODS = {
     "events-of_training_job": "training_job_events",
     "reports-get_report": "report",
     "reports-get_report_page": "report_html",
-    "reports-get_report_page": "report_html",
     "training-jobs-create": "create_training_job",
     "training-jobs-list_jobs": "training_jobs",
     "training-jobs-get": "training_job",

@@ -12,7 +12,7 @@ import pytest
 from support import free_ports
 
 from trainee2trainer.artefacts import checkpoint_folder, verify
-from trainee2trainer.client import TrainerClient
+from trainee2trainer.client import EngineerClient, TrainerClient
 from trainee2trainer.contracts.campaign import (
     CampaignCreate,
     CampaignReport,
@@ -24,7 +24,7 @@ from trainee2trainer.contracts.campaign import (
     TrainingSettings,
     ValidationSettings,
 )
-from trainee2trainer.contracts.engineer import EngineerName
+from trainee2trainer.contracts.engineer import DecisionRequest, EngineerName, ProposalStatus
 from trainee2trainer.contracts.environment import EnvironmentConfig, SizeKnobs
 from trainee2trainer.settings import Settings
 from trainee2trainer.stack import Stack
@@ -202,3 +202,19 @@ async def test_a_training_job_makes_a_checkpoint(stack: Stack, trainer: TrainerC
     assert ended.status is JobStatus.SUCCEEDED
     assert ended.checkpoint == job.id
     assert kinds.count(EventKind.TRAIN_STEP) == 6
+
+
+async def test_with_manual_approval_a_person_has_the_last_word(stack: Stack, trainer: TrainerClient) -> None:
+    own = EnvironmentConfig(sizes={5: SizeKnobs(data_ratio=1, hole_ratio=0.1, wait_ratio=0.5)})
+    request = REQUEST.model_copy(update={"stages": 2, "approval": "manual"})
+    with worker(stack, "manual"):
+        campaign = await trainer.create_campaign(request)
+        waiting = (await followed(trainer, campaign.id, until=EventKind.PROPOSE_WAITING))[-1]
+        async with EngineerClient(stack.settings.url("engineer")) as engineer:
+            decision = DecisionRequest(configuration=own, reason="larger boards now")
+            proposal = await engineer.approve(waiting.data["proposal_id"], decision)
+        assert proposal.status is ProposalStatus.ACCEPTED
+        await followed(trainer, campaign.id)
+    report = await trainer.report(campaign.id)
+    assert report.status is CampaignStatus.SUCCEEDED
+    assert report.stages[1].configuration == own

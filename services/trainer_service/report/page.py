@@ -176,7 +176,7 @@ def _failures(points: list[StageReport], labels: list[str]) -> dict[str, Any]:
     return {
         "title": "How it failed",
         "text": "Validation answers that were not valid, by the first rule they broke.",
-        "panels": [_panel("", charts.bars("Failures", columns, WIDE / 2), legend)],
+        "panels": [_panel("", charts.bars("Failures", columns, WIDE), legend)],
     }
 
 

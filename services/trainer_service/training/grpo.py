@@ -80,7 +80,7 @@ def configuration(settings: TrainingSettings, folder: Path, seed: int) -> GRPOCo
         seed=seed,
         use_cpu=not torch.cuda.is_available(),
         bf16=torch.cuda.is_available(),
-        gradient_checkpointing=False,
+        activation_checkpointing=False,
         dataloader_pin_memory=False,
         remove_unused_columns=False,
         save_strategy="no",

@@ -1,6 +1,6 @@
 """Settings of the engineer service, read from T2T_* variables."""
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from trainee2trainer.contracts.policy import MAX_NEW_TOKENS
 from trainee2trainer.settings import Settings
@@ -18,3 +18,9 @@ class EngineerSettings(Settings):
     engineer_probe_boards: int = Field(
         default=12, ge=1, le=1_000, description="Made by way of trial before a configuration is accepted."
     )
+    engineer_llm_url: str | None = Field(
+        default=None, description="OpenAI-compatible base URL of the engineer llm, ending in /v1."
+    )
+    engineer_llm_model: str | None = None
+    engineer_llm_key: SecretStr | None = None
+    engineer_llm_seconds: float = Field(default=120.0, gt=0, le=3_600)

@@ -22,8 +22,13 @@ class EngineerName(StrEnum):
     """Who redesigns the environment."""
 
     SELF = "self"
-    FIXED = "fixed"
+    BASE = "base"
+    LLM = "llm"
+    TEACHER = "teacher"
+    THRESHOLD = "threshold"
+    PROGRESS = "progress"
     RANDOM = "random"
+    FIXED = "fixed"
 
 
 class EngineerCard(Contract):

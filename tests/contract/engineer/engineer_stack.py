@@ -25,8 +25,9 @@ from trainee2trainer.models import checkpoints, nano
 from trainee2trainer.store import Store, new_id
 from trainee2trainer.store.tables import CampaignRecord, CheckpointRecord, RolloutRecord, StageRecord
 
-TAUGHT, UNTAUGHT, WORDY = "nano-v1", "nano-untaught", "small-untaught"
-"""The shipped checkpoint; one with random weights; the same as a profile that is asked in plain language."""
+TAUGHT, UNTAUGHT, WORDY, ROOMY = "nano-v1", "nano-untaught", "small-untaught", "small-roomy"
+"""The shipped checkpoint; one with random weights; the same as a profile that is asked in plain language; and
+the same with room for long prompts."""
 
 EASY = SizeKnobs(data_ratio=1, hole_ratio=0.1, wait_ratio=0.0)
 CONFIGURATION = EnvironmentConfig(sizes={3: EASY, 4: EASY, 5: EASY})
@@ -74,10 +75,10 @@ class World:
         return self.http.post("/v1/proposals", json=body)
 
     @contextmanager
-    def without(self, service: str) -> Iterator[httpx.Client]:
+    def without(self, service: str, **changes: Any) -> Iterator[httpx.Client]:
         """A second replica, for which one of its neighbours is gone."""
         urls = self.urls | {f"{service}_url": f"http://127.0.0.1:{free_port()}"}
-        settings = EngineerSettings(data_dir=self.folder, store_url=self.store_url, **urls)
+        settings = EngineerSettings(data_dir=self.folder, store_url=self.store_url, **urls, **changes)
         stamina.set_active(False)  # nobody comes back: waiting for it only takes time
         try:
             with served(create_app(settings)) as url, httpx.Client(base_url=url, timeout=60) as http:
@@ -97,8 +98,10 @@ def world(folder: Path, migrated_file: Path) -> Iterator[World]:
         served(create_policy(PolicySettings(**common))) as policy_url,
     ):
         urls = {"env_url": env_url, "policy_url": policy_url}
+        # The policy service speaks OpenAI's language, so it is an endpoint like any other.
+        endpoint = {"engineer_llm_url": f"{policy_url}/v1", "engineer_llm_model": ROOMY}
         with (
-            served(create_app(EngineerSettings(**common, **urls))) as url,
+            served(create_app(EngineerSettings(**common, **urls, **endpoint))) as url,
             httpx.Client(base_url=url, timeout=60) as http,
             httpx.Client(base_url=env_url, timeout=60) as env,
         ):
@@ -107,10 +110,18 @@ def world(folder: Path, migrated_file: Path) -> Iterator[World]:
 
 def _checkpoints(folder: Path) -> dict[str, tuple[str, str]]:
     """Puts them where the services look; profile and digest by id."""
-    made = {TAUGHT: folder / "taught", UNTAUGHT: folder / "untaught", WORDY: folder / "wordy"}
+    made = {
+        TAUGHT: folder / "taught",
+        UNTAUGHT: folder / "untaught",
+        WORDY: folder / "wordy",
+        ROOMY: folder / "roomy",
+    }
     shutil.copytree(SHIPPED, made[TAUGHT])
-    for name in (UNTAUGHT, WORDY):
-        checkpoints.save(nano.model(0, width=32, layers=1), nano.tokenizer(), made[name])
+    for name in (UNTAUGHT, WORDY, ROOMY):
+        model = nano.model(0, width=32, layers=1)
+        if name == ROOMY:
+            model.config.max_position_embeddings = 8_192
+        checkpoints.save(model, nano.tokenizer(), made[name])
         artefacts.seal(made[name])
     found = {}
     for name, path in made.items():

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from engineer_stack import CONFIGURATION, TAUGHT, UNTAUGHT, WORDY, World
-from support import assert_problem
+from support import assert_problem, free_port
 
 from engineer_service.prompts.compact import compact_words
 from trainee2trainer.contracts.engineer import Proposal
@@ -163,11 +163,38 @@ def test_a_neighbour_that_is_gone_is_not_held_against_the_engineer(world: World,
     assert proposal(world.http.post("/v1/proposals", json=body)).status == "accepted"
 
 
-def test_rules_need_no_policy(world: World) -> None:
+@pytest.mark.parametrize("engineer", ["teacher", "threshold", "progress", "random", "fixed"])
+def test_rules_need_no_policy(world: World, engineer: str) -> None:
     summary = world.summary()
     with world.without("policy") as http:
-        body = {"summary_id": summary, "engineer": "fixed"}
-        assert proposal(http.post("/v1/proposals", json=body)).status == "accepted"
+        found = proposal(http.post("/v1/proposals", json={"summary_id": summary, "engineer": engineer}))
+    assert (found.status, found.clamps, found.prompt) == ("accepted", [], [])
+    assert set(found.configuration.sizes) == {3, 4, 5}
+
+
+def test_base_is_asked_as_self_is(world: World) -> None:
+    summary = world.summary()
+    by_name = [proposal(world.propose(summary, name, checkpoint=TAUGHT)) for name in ("self", "base")]
+    assert by_name[0].attempts == by_name[1].attempts
+
+
+def test_another_model_is_asked_in_plain_language(world: World) -> None:
+    found = proposal(world.propose(world.summary(), "llm"))
+    # This one was never taught anything: its nonsense is read as such.
+    assert found.status == "fallback"
+    assert "data_ratio" in found.prompt[-1].content
+    assert len(found.attempts) == 3
+    assert all(attempt.answer and attempt.error for attempt in found.attempts)
+
+
+def test_an_endpoint_that_is_gone_or_not_configured_is_not_held_against_the_engineer(world: World) -> None:
+    body = {"summary_id": world.summary(), "engineer": "llm"}
+    gone = {"engineer_llm_url": f"http://127.0.0.1:{free_port()}/v1", "engineer_llm_model": "any"}
+    with world.without("policy", **gone) as http:
+        assert "endpoint" in assert_problem(http.post("/v1/proposals", json=body), 503)["detail"]
+    with world.without("policy") as http:
+        assert "T2T_ENGINEER_LLM_URL" in assert_problem(http.post("/v1/proposals", json=body), 409)["detail"]
+    assert stored(world, body["summary_id"]) == []
 
 
 # --- decisions ------------------------------------------------------------------------------------

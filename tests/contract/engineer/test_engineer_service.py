@@ -117,8 +117,13 @@ def test_engineers_say_what_they_need(world: World) -> None:
     found = EngineerList.model_validate(world.http.get("/v1/engineers").json()).items
     assert {card.name.value: card.needs_policy for card in found} == {
         "self": True,
-        "fixed": False,
+        "base": True,
+        "llm": False,
+        "teacher": False,
+        "threshold": False,
+        "progress": False,
         "random": False,
+        "fixed": False,
     }
 
 

@@ -29,14 +29,24 @@ async def run(work: Work, position: Position) -> None:
 
 def _request(position: Position) -> ProposalRequest:
     assert position.summary_id is not None
-    engineer = position.settings.engineer
     return ProposalRequest(
         summary_id=position.summary_id,
-        engineer=engineer,
-        checkpoint=position.checkpoint if engineer is EngineerName.SELF else None,
+        engineer=position.settings.engineer,
+        checkpoint=_who_answers(position),
         seed=position.seed("propose"),
         approval=position.settings.approval == "manual",
     )
+
+
+def _who_answers(position: Position) -> str | None:
+    """The checkpoint that is asked, for engineers that are one."""
+    match position.settings.engineer:
+        case EngineerName.SELF:
+            return position.checkpoint
+        case EngineerName.BASE:
+            return position.base_checkpoint
+        case _:
+            return None
 
 
 async def _wait(work: Work, position: Position, proposal: Proposal) -> None:

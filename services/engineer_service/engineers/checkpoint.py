@@ -1,4 +1,4 @@
-"""`self`: the checkpoint that was just trained writes its own next environment, as in the paper."""
+"""`self` and `base`: a checkpoint of the campaign writes the next environment, as in the paper."""
 
 from engineer_service.context import Context
 from engineer_service.engineers.base import Question
@@ -16,13 +16,13 @@ _COMPACT_TOKENS = 256
 _REFUSED = 422
 
 
-class Itself:
-    card = EngineerCard(
-        name=EngineerName.SELF,
-        description="The current checkpoint, asked through the policy service.",
-        needs_policy=True,
-    )
+class Checkpoint:
+    """Asked through the policy service. Which checkpoint answers is said in the question."""
+
     attempts = True
+
+    def __init__(self, name: EngineerName, description: str) -> None:
+        self.card = EngineerCard(name=name, description=description, needs_policy=True)
 
     def prompt(self, question: Question) -> list[Message]:
         return TEMPLATES[template_for(question.profile)](question.summary, question.family)
@@ -48,3 +48,9 @@ class Itself:
         if sample.error is not None:
             raise problems.unavailable(f"The policy service could not sample: {sample.error}")
         return sample.text
+
+
+ITSELF = Checkpoint(EngineerName.SELF, "The current checkpoint: trainee and engineer are one.")
+BASE = Checkpoint(
+    EngineerName.BASE, "The checkpoint that the campaign started from: an engineer that never trained."
+)

@@ -11,7 +11,7 @@ from trainee2trainer.store import Store
 from trainee2trainer.web import create_app as create_base
 from trainer_service.checkpoints import register_shipped
 from trainer_service.context import Context
-from trainer_service.routes import campaigns, events, profiles, reports, stages, training_jobs
+from trainer_service.routes import campaigns, comparisons, events, profiles, reports, stages, training_jobs
 from trainer_service.settings import TrainerSettings
 
 
@@ -38,7 +38,7 @@ def create_app(settings: TrainerSettings | None = None) -> FastAPI:
         # Without Redis everything is accepted all the same: the store keeps it until it can be delivered.
         dispensable={"redis"},
     )
-    for resource in (campaigns, stages, events, reports, training_jobs, profiles):
+    for resource in (campaigns, comparisons, stages, events, reports, training_jobs, profiles):
         app.include_router(resource.router)
     return app
 

@@ -18,32 +18,34 @@ PROBE_SECONDS = 30.0
 PROBE_BOARDS_PER_SIZE = 2
 
 Loc = list[str | int]
+BODY: Loc = ["body"]
+"""Where the settings stand in a request, unless it carries them further inside."""
 
 
 async def starting_checkpoint(
-    session: AsyncSession, profile: str, asked: str | None, field: str
+    session: AsyncSession, profile: str, asked: str | None, field: str, under: Loc = BODY
 ) -> CheckpointRecord:
     """The checkpoint named in `field`, or the one its profile starts from."""
     known = profiles.PROFILES.get(profile)
     if known is None:
         raise problems.invalid(
-            ["body", "profile"], f"must be one of {', '.join(profiles.PROFILES)}", "unknown_profile"
+            [*under, "profile"], f"must be one of {', '.join(profiles.PROFILES)}", "unknown_profile"
         )
     found = await session.get(CheckpointRecord, asked or known.checkpoint)
     if found:
         return found
     if asked:
         rule = f"there is no checkpoint with the id {asked!r}"
-        raise problems.invalid(["body", field], rule, "checkpoint_not_found")
+        raise problems.invalid([*under, field], rule, "checkpoint_not_found")
     raise problems.conflict(
         f"The profile {profile} has no starting checkpoint: run `t2t warmstart`, then start again."
     )
 
 
-def budget(training: TrainingSettings) -> None:
+def budget(training: TrainingSettings, under: Loc = BODY) -> None:
     """A stage's rollouts are whole steps, and its boards can be generated at once."""
     step = training.group_size * training.prompts_per_step
-    field: Loc = ["body", "training", "rollouts"]
+    field: Loc = [*under, "training", "rollouts"]
     if training.rollouts % step:
         rule = f"must be a multiple of group_size * prompts_per_step = {step}"
         raise problems.invalid(field, rule, "multiple_of")
@@ -52,23 +54,25 @@ def budget(training: TrainingSettings) -> None:
         raise problems.invalid(field, rule, "less_than_equal")
 
 
-def validation_sizes(sizes: list[int]) -> None:
+def validation_sizes(sizes: list[int], under: Loc = BODY) -> None:
     if len(set(sizes)) < len(sizes):
-        raise problems.invalid(["body", "validation", "sizes"], "each size must occur once", "unique")
+        raise problems.invalid([*under, "validation", "sizes"], "each size must occur once", "unique")
 
 
-async def campaign_boards(env: EnvClient, request: CampaignCreate) -> None:
+async def campaign_boards(env: EnvClient, request: CampaignCreate, under: Loc = BODY) -> None:
     """The first stage's and the validation set's boards can be made."""
-    await training_boards(env, request)
+    await training_boards(env, request, under)
     wanted = boards.validation_request(request.configuration.agents, request.validation, request.template)
     few = wanted.model_copy(update={"count": _few(wanted.configuration)})
-    await _probe(env, few, ["body", "validation"])
+    await _probe(env, few, [*under, "validation"])
 
 
-async def training_boards(env: EnvClient, request: CampaignCreate | TrainingJobCreate) -> None:
+async def training_boards(
+    env: EnvClient, request: CampaignCreate | TrainingJobCreate, under: Loc = BODY
+) -> None:
     """The configuration's boards can be made, and the template exists: tried on a few of each size."""
     wanted = boards.training_request(request.configuration, request.training, request.seed, request.template)
-    await _probe(env, wanted.model_copy(update={"count": _few(request.configuration)}), ["body"])
+    await _probe(env, wanted.model_copy(update={"count": _few(request.configuration)}), under)
 
 
 def _few(configuration: EnvironmentConfig) -> int:

@@ -24,6 +24,7 @@ from trainee2trainer.contracts.campaign import (
     TrainingSettings,
     ValidationSettings,
 )
+from trainee2trainer.contracts.comparison import ComparisonCreate
 from trainee2trainer.contracts.engineer import DecisionRequest, EngineerName, ProposalStatus
 from trainee2trainer.contracts.environment import EnvironmentConfig, SizeKnobs
 from trainee2trainer.settings import Settings
@@ -218,3 +219,25 @@ async def test_with_manual_approval_a_person_has_the_last_word(stack: Stack, tra
     report = await trainer.report(campaign.id)
     assert report.status is CampaignStatus.SUCCEEDED
     assert report.stages[1].configuration == own
+
+
+async def test_a_comparison_ends_in_intervals(stack: Stack, trainer: TrainerClient) -> None:
+    engineers = [EngineerName.SELF, EngineerName.FIXED]
+    request = ComparisonCreate(
+        engineers=engineers, seeds=[3], campaign=REQUEST.model_copy(update={"stages": 2})
+    )
+    with worker(stack, "compared"):
+        comparison = await trainer.create_comparison(request)
+        for arm in comparison.arms:
+            await followed(trainer, arm.campaign_id)
+    report = await trainer.comparison_report(comparison.id)
+    assert report.finished == 2
+    first, second = report.results
+    # One checkpoint, one seed, one configuration: until the engineers have written, nothing differs.
+    assert first.curve[:2] == second.curve[:2]
+    (difference,) = report.differences
+    assert difference.boards == 8
+    assert difference.low <= difference.mean <= difference.high
+    assert first.valid is not None and second.valid is not None
+    assert difference.mean == pytest.approx(first.valid - second.valid)
+    assert difference.words in await trainer.comparison_report_html(comparison.id)

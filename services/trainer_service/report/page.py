@@ -1,13 +1,9 @@
 """The page: figures, charts, table and replays, in one file that needs nothing else."""
 
-import base64
-import hashlib
 from collections.abc import Sequence
-from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from trainee2trainer.contracts.campaign import CampaignReport, StageReport
@@ -15,31 +11,19 @@ from trainee2trainer.contracts.environment import FailureCategory
 from trainer_service.report import charts, words
 from trainer_service.report.board import board, centre
 from trainer_service.report.charts import PANEL, WIDE, Bar, Segment, Series
+from trainer_service.report.document import document
 from trainer_service.report.playback import frames
 from trainer_service.report.replay import Replay
 
-_STATIC = files("trainer_service.report") / "static"
-_PAGES = Environment(
-    loader=PackageLoader("trainer_service.report"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
 _KNOBS = ("data_ratio", "hole_ratio", "wait_ratio")
 
 
 def render(report: CampaignReport, replays: Sequence[Replay]) -> str:
     """The whole report as HTML. Equal arguments give equal bytes; all text in it is escaped."""
-    css, script = (_STATIC / "report.css").read_text(), (_STATIC / "report.js").read_text()
-    page = _PAGES.get_template("report.html")
-    return page.render(
+    return document(
+        "report.html",
         report=report,
         headline=headline(report),
-        policy=_content_policy(css, script),
-        # Our own files, not anybody's text.
-        css=Markup(css),  # noqa: S704
-        script=Markup(script),  # noqa: S704
         points=_points(report),
         charts=_charts(report),
         failures=words.FAILURES,
@@ -47,14 +31,6 @@ def render(report: CampaignReport, replays: Sequence[Replay]) -> str:
         replays=[_playable(replay) for replay in replays],
         words=words,
     )
-
-
-def _content_policy(css: str, script: str) -> str:
-    """Nothing is loaded, and nothing runs but our own style and script, known by their hashes."""
-    style, code = (
-        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, script)
-    )
-    return f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{code}'"
 
 
 def headline(report: CampaignReport) -> str:

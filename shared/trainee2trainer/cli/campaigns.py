@@ -21,7 +21,9 @@ def create(
     *,
     file: Annotated[Path | None, typer.Option(exists=True, help="A JSON file with all its settings.")] = None,
     name: Annotated[str | None, typer.Option(help="What to call it.")] = None,
-    engineer: Annotated[str | None, typer.Option(help="self, fixed or random.")] = None,
+    engineer: Annotated[
+        str | None, typer.Option(help="self, base, llm, teacher, threshold, progress, random or fixed.")
+    ] = None,
     stages: Annotated[int | None, typer.Option(min=1)] = None,
     rollouts: Annotated[int | None, typer.Option(min=8, help="Samples trained on, per stage.")] = None,
     seed: Annotated[int | None, typer.Option(min=0)] = None,

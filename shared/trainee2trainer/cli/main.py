@@ -33,6 +33,30 @@ def demo(
 
 
 @app.command()
+def compare(
+    *,
+    engineers: Annotated[
+        str, typer.Option(help="Names by commas; the others are held against the first.")
+    ] = "self,base,teacher,threshold,progress,random,fixed",
+    seeds: Annotated[int, typer.Option(min=1, max=20, help="Campaigns per engineer, seeds 0, 1, ...")] = 3,
+    stages: Annotated[int | None, typer.Option(min=1)] = None,
+    rollouts: Annotated[int | None, typer.Option(min=8, help="Samples trained on, per stage.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Two seeds of self, random and fixed.")] = False,
+    json: Annotated[Path | None, typer.Option(help="Write the figures there.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Start everything and hold engineers against one another, at equal budget, to a verdict."""
+    from trainee2trainer.cli import compare as command  # noqa: PLC0415
+    from trainee2trainer.contracts.engineer import EngineerName  # noqa: PLC0415
+
+    names = ["self", "random", "fixed"] if quick else [name.strip() for name in engineers.split(",")]
+    if unknown := [name for name in names if name not in set(EngineerName)]:
+        raise typer.BadParameter(f"{', '.join(unknown)}: choose from {', '.join(EngineerName)}")
+    request = command.request_from(names, 2 if quick else seeds, stages, rollouts)
+    command.run(request, data_dir, json)
+
+
+@app.command()
 def up(data_dir: DataDir = None) -> None:
     """Start everything on this machine and keep it running until Ctrl-C."""
     from trainee2trainer.cli import commands  # noqa: PLC0415

@@ -20,6 +20,12 @@ from trainee2trainer.contracts.campaign import (
     TrainingJobCreate,
     TrainingJobPage,
 )
+from trainee2trainer.contracts.comparison import (
+    Comparison,
+    ComparisonCreate,
+    ComparisonPage,
+    ComparisonReport,
+)
 
 RECONNECT_SECONDS = 1.0
 RECONNECTS = 30
@@ -83,6 +89,29 @@ class TrainerClient(ServiceClient):
 
     async def profiles(self) -> list[Profile]:
         return (await self._get("/v1/profiles", ProfileList)).items
+
+    async def create_comparison(
+        self, request: ComparisonCreate, *, idempotency_key: str | None = None
+    ) -> Comparison:
+        key = idempotency_key or new_key()
+        return await self._post("/v1/comparisons", Comparison, request, idempotency_key=key)
+
+    async def comparisons(self, *, cursor: str | None = None, size: int | None = None) -> ComparisonPage:
+        """The newest first."""
+        return await self._get("/v1/comparisons", ComparisonPage, {"cursor": cursor, "size": size})
+
+    async def comparison(self, comparison_id: str) -> Comparison:
+        return await self._get(f"/v1/comparisons/{comparison_id}", Comparison)
+
+    async def cancel_comparison(self, comparison_id: str) -> Comparison:
+        return await self._post(f"/v1/comparisons/{comparison_id}:cancel", Comparison)
+
+    async def comparison_report(self, comparison_id: str) -> ComparisonReport:
+        return await self._get(f"/v1/comparisons/{comparison_id}/report", ComparisonReport)
+
+    async def comparison_report_html(self, comparison_id: str) -> str:
+        """The report as one self-contained page."""
+        return (await self._send("GET", f"/v1/comparisons/{comparison_id}/report.html")).text
 
     async def create_training_job(
         self, request: TrainingJobCreate, *, idempotency_key: str | None = None

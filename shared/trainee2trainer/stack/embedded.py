@@ -144,11 +144,8 @@ def _leave(number: int, _frame: object) -> None:
 
 def environment(settings: Settings, outer: Mapping[str, str], cores: int) -> dict[str, str]:
     """What the processes see: addresses on this machine, and as many threads as there are idle cores."""
-    own = {
-        name: value
-        for name, value in outer.items()
-        if not name.startswith("T2T_") or not name.endswith("_URL")
-    }
+    elsewhere = {f"T2T_{service.upper()}_URL" for service in SERVICES}
+    own = {name: value for name, value in outer.items() if name not in elsewhere}
     own |= {
         "T2T_DATA_DIR": str(settings.data_dir.resolve()),
         "T2T_PORT_BASE": str(settings.port_base),

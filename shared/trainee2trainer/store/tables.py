@@ -95,6 +95,17 @@ class CampaignRecord(Base):
     fencing_token: Mapped[int] = mapped_column(default=0)
 
 
+class ComparisonRecord(Base):
+    """Which campaigns belong together. How far they are is theirs to tell."""
+
+    __tablename__ = "comparisons"
+
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    settings: Mapped[dict[str, Any]]
+    arms: Mapped[list[Any]]  # [engineer, seed, campaign id], in the order created
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+
+
 class StageRecord(Base):
     __tablename__ = "stages"
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
+from env_service import cores
 from env_service.context import Context, Slots
 from env_service.library import Library
 from env_service.pool import SolverPool
@@ -16,6 +17,7 @@ from trainee2trainer.store import Store
 from trainee2trainer.web import create_app as create_base
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
+COMPILED_CORE = "compiled_core"
 _VERDICT_THREADS = 8
 
 
@@ -31,12 +33,15 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
         )
         store, pool = Store(settings.database), SolverPool(settings.env_workers)
         await pool.warm()
+        # No request waits for the compiler: until it is done, plain Python gives the same answers.
+        compiling = asyncio.create_task(_use_compiled(pool))
         app.state.context = Context(
             store, Library(store), pool, Slots(settings.env_max_generations), settings.env_max_draws
         )
         try:
             yield
         finally:
+            compiling.cancel()
             pool.close()
             await store.close()
 
@@ -45,6 +50,7 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
         description="MAPF-FrozenLake: certified boards by configuration, and exact verdicts on answers.",
         lifespan=lifespan,
         readiness=_checks,
+        dispensable={COMPILED_CORE},
         max_body_bytes=MAX_BODY_BYTES,
     )
     for resource in (environments, instances, verify):
@@ -52,6 +58,12 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
     return app
 
 
+async def _use_compiled(pool: SolverPool) -> None:
+    if await cores.compile_core():
+        pool.core = cores.COMPILED
+        await pool.warm()
+
+
 async def _checks(app: FastAPI) -> dict[str, bool]:
     context: Context = app.state.context
-    return {"store": await context.store.alive()}
+    return {"store": await context.store.alive(), COMPILED_CORE: context.pool.core is cores.COMPILED}

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
-from env_service import candidates
 from env_service.boards import Task
 from env_service.candidates import Answer, Request
-from env_service.solver.certificate import Cause, Certificate, certify
+from env_service.cores import PLAIN, Core
+from env_service.solver.certificate import Cause, Certificate
 
-_PIECE = 8
-"""Requests sent to a worker at once: few enough to share a chunk, enough to make the sending cheap."""
+_PIECES = 4
+"""Pieces per worker: enough to share the work when some take longer, few enough to make the sending cheap."""
+_SMALLEST = Task(3, 0, (0, 1), (2, 3))
 
 
 class WorkerLost(RuntimeError):
@@ -23,10 +24,14 @@ class WorkerLost(RuntimeError):
 
 
 class SolverPool:
-    """Searches for candidates and certificates in worker processes."""
+    """Searches for candidates and certificates in worker processes.
 
-    def __init__(self, workers: int) -> None:
+    `core` may be exchanged at any time: what is under way goes on with the old one, and the answers are the same.
+    """
+
+    def __init__(self, workers: int, core: Core = PLAIN) -> None:
         self.workers = workers
+        self.core = core
         self._lock = threading.Lock()
         self._executor = self._fresh()
 
@@ -36,17 +41,18 @@ class SolverPool:
         return ProcessPoolExecutor(self.workers, mp_context=context, initializer=_begin)
 
     async def warm(self) -> None:
-        """Starts every worker and waits until each has answered."""
-        futures = [self._executor.submit(os.getpid) for _ in range(self.workers)]
+        """Starts every worker and lets it load its core."""
+        futures = [self._executor.submit(self.core.certify, _SMALLEST) for _ in range(self.workers)]
         await asyncio.gather(*(asyncio.wrap_future(future) for future in futures))
 
     def find(self, requests: Sequence[Request]) -> list[Answer]:
         """Answers requests in their order, spread over the workers. Blocks; call it from a thread."""
         executor = self._executor
         try:
+            piece = max(1, len(requests) // (self.workers * _PIECES))
             futures = [
-                executor.submit(candidates.find, requests[start : start + _PIECE])
-                for start in range(0, len(requests), _PIECE)
+                executor.submit(self.core.find, requests[start : start + piece])
+                for start in range(0, len(requests), piece)
             ]
             return [answer for future in futures for answer in future.result()]
         except BrokenProcessPool as error:
@@ -57,7 +63,7 @@ class SolverPool:
         """The certificate of a task, made in a worker."""
         executor = self._executor
         try:
-            return await asyncio.wrap_future(executor.submit(certify, task))
+            return await asyncio.wrap_future(executor.submit(self.core.certify, task))
         except BrokenProcessPool as error:
             self._replace(executor)
             raise WorkerLost from error

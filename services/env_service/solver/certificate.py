@@ -34,7 +34,7 @@ class Limits:
     first_nodes: int = 300
     joint_states: int = 1 << 21
     joint_moves: int = 1_000_000
-    last_nodes: int = 3_000
+    last_nodes: int = 1_000
 
 
 DEFAULT_LIMITS = Limits()
@@ -108,25 +108,20 @@ def _cheapest(task: Task, limits: Limits, waits: bool, cost_limit: int) -> Resul
 
 def _makespan(task: Task, limits: Limits, least: int, known: int) -> int | None:
     """The least makespan, at least `least` and at most `known`; None when it could not be decided."""
+    states = _states(task)
+    stubborn = states > limits.joint_states
+    nodes = limits.last_nodes if stubborn else min(limits.first_nodes, states // STATES_PER_NODE)
     for horizon in range(least, known):
-        result = search(task, Mode(horizon=horizon), limits.first_nodes)
-        if result.verdict is Verdict.LIMIT:
-            return _stubborn_makespan(task, limits, horizon, known)
-        if result.verdict is Verdict.FOUND:
-            return horizon
-    return known
-
-
-def _stubborn_makespan(task: Task, limits: Limits, least: int, known: int) -> int | None:
-    if _states(task) <= limits.joint_states:
-        found = joint.fastest(task, known, limits.joint_moves)
-        if found.verdict is not Verdict.LIMIT:
-            return found.makespan if found.verdict is Verdict.FOUND else known
-    for horizon in range(least, known):
-        result = search(task, Mode(horizon=horizon), limits.last_nodes)
-        if result.verdict is Verdict.LIMIT:
+        verdict = search(task, Mode(horizon=horizon), nodes).verdict
+        if verdict is Verdict.LIMIT and not stubborn:
+            found = joint.fastest(task, known, limits.joint_moves)
+            if found.verdict is not Verdict.LIMIT:
+                return found.makespan if found.verdict is Verdict.FOUND else known
+            stubborn, nodes = True, limits.last_nodes
+            verdict = search(task, Mode(horizon=horizon), nodes).verdict
+        if verdict is Verdict.LIMIT:
             return None
-        if result.verdict is Verdict.FOUND:
+        if verdict is Verdict.FOUND:
             return horizon
     return known
 
@@ -135,9 +130,11 @@ def _in_turn(
     limits: Limits, task: Task, by_conflicts: Callable[[int], Result], jointly: Callable[[], Result]
 ) -> Result:
     """Conflict-Based Search, else joint search, else Conflict-Based Search with more patience."""
+    if _states(task) > limits.joint_states:
+        return by_conflicts(limits.last_nodes)
     # Few joint states are searched faster than many nodes, above all where there is no solution.
     result = by_conflicts(min(limits.first_nodes, max(FEW_NODES, _states(task) // STATES_PER_NODE)))
-    if result.verdict is Verdict.LIMIT and _states(task) <= limits.joint_states:
+    if result.verdict is Verdict.LIMIT:
         result = jointly()
     if result.verdict is Verdict.LIMIT:
         result = by_conflicts(limits.last_nodes)

@@ -2,7 +2,8 @@
 
 All cheapest paths of an agent are held as layers, one bit set of cells per time step (an MDD, Sharon et al.
 2013): first forward from the start, then pruned backward from the goal. Among them the path is taken that
-meets the other agents least often, then waits least; then by the order of actions.
+meets the other agents least often, then waits least; then by the order of actions. Within a horizon waits
+cost nothing.
 """
 
 from collections.abc import Sequence
@@ -88,7 +89,7 @@ def plan_lane(task: Task, agent: int, demands: Demands, mode: Mode, others: Sequ
     if forward is None:
         return None
     layers = _backward(task, agent, demands, mode, forward)
-    path = _choose(task, layers, demands, mode, others)
+    path = _direct(task, layers, demands, mode, others) or _choose(task, layers, demands, mode, others)
     return Lane(path, tuple(layer & (layer - 1) == 0 for layer in layers))
 
 
@@ -147,6 +148,29 @@ def _backward(task: Task, agent: int, demands: Demands, mode: Mode, forward: lis
     return layers
 
 
+def _direct(
+    task: Task, layers: list[int], demands: Demands, mode: Mode, others: Sequence[Lane]
+) -> tuple[int, ...] | None:
+    """The first path in the order of actions, if it costs nothing: then no other needs to be weighed."""
+    table = moves(task.size)
+    actions = WAIT if mode.horizon is None else WAIT + 1
+    cell = next(members(layers[0]))
+    path = [cell]
+    for time in range(len(layers) - 1):
+        banned = demands.edges.get(time + 1, ())
+        traffic = [(lane.at(time), lane.at(time + 1)) for lane in others]
+        for target in table[cell][:actions]:
+            if target != OFF_BOARD and layers[time + 1] >> target & 1 and (cell, target) not in banned:
+                break
+        else:
+            return None
+        if _meetings(cell, target, traffic):
+            return None
+        path.append(target)
+        cell = target
+    return tuple(path)
+
+
 def _choose(
     task: Task, layers: list[int], demands: Demands, mode: Mode, others: Sequence[Lane]
 ) -> tuple[int, ...]:
@@ -165,7 +189,8 @@ def _choose(
                     continue
                 if (cell, target) in banned:
                     continue
-                cost = price[target] + (action == WAIT) + CONFLICT_WEIGHT * _meetings(cell, target, traffic)
+                cost = price[target] + CONFLICT_WEIGHT * _meetings(cell, target, traffic)
+                cost += action == WAIT and mode.horizon is None
                 if cell not in prices or cost < prices[cell]:
                     prices[cell], choice[cell] = cost, target
         price = prices

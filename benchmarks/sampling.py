@@ -4,14 +4,12 @@
 token is never sampled, so that both do exactly the same amount of work, except in the last case.
 """
 
-import argparse
-import json
 import random
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
+from figures import Figures
 from transformers import PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
 
 from trainee2trainer.models.sampler import Sampler
@@ -101,31 +99,17 @@ CASES = (
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
-    target: Path | None = parser.parse_args().json
+    figures = Figures.of_command("tokens per CPU second (peer: transformers' generate)", __doc__)
     torch.set_num_threads(1)
     model = nano_shaped()
     ours(model, prompts(2), 2, None)
     generate(model, prompts(2), 2, None)
-    figures = []
-    print(f"{'tokens per CPU second':52} {'ours':>8} {'generate':>9} {'ratio':>6}")
     for name, count, n, eos in CASES:
         asked = prompts(count)
         mine = rate(lambda: ours(model, asked, n, eos))  # noqa: B023 - called at once
         peer = rate(lambda: generate(model, asked, n, eos))  # noqa: B023 - called at once
-        print(f"{name:52} {mine:8.0f} {peer:9.0f} {mine / peer:6.2f}")
-        figures.append(
-            {
-                "name": f"sampling: {name}",
-                "value": mine,
-                "unit": "tokens/CPU s",
-                "peer": peer,
-                "ratio": mine / peer,
-            }
-        )
-    if target is not None:
-        target.write_text(json.dumps(figures, indent=2) + "\n")
+        figures.add(f"sampling: {name}", mine, "tokens/CPU s", peer)
+    figures.write()
 
 
 if __name__ == "__main__":

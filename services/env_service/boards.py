@@ -2,8 +2,8 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from env_service.grid import bit_set, members, to_number
 from trainee2trainer.contracts.environment import BoardTask, Cell, Split
@@ -24,8 +24,7 @@ class BrokenBoard(ValueError):
         self.rule = rule
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """A board and, per agent, its start and its goal. `holes` is a bit set; cells are numbers."""
 
     size: int

@@ -1,8 +1,8 @@
 """Searches a stream of draws for boards that fit a recipe and a split. The plain Python core."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from env_service.boards import Task, form, split_of
 from env_service.drawing import Recipe, draw
@@ -15,20 +15,18 @@ MAX_DRAWS = 20_000
 WRONG_SPLIT, WRONG_WAIT = "split", "wait_class"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Find `count` candidates in the stream `key`, from draw `first` on."""
+class Request(NamedTuple):
+    """Find `wanted` candidates in the stream `key`, from draw `first` on."""
 
     recipe: Recipe
     split: Split
     key: int
     first: int
-    count: int
+    wanted: int
     max_draws: int = MAX_DRAWS
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A fitting board, its draw, its canonical form, and the draws rejected just before it, by cause."""
 
     draw: int
@@ -38,8 +36,7 @@ class Candidate:
     rejected: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The candidates in the order of their draws; `dry` the rejected draws at the end of a dry stream."""
 
     candidates: list[Candidate]
@@ -58,7 +55,7 @@ def find(requests: Sequence[Request]) -> list[Answer]:
 def _answer(request: Request) -> Answer:
     candidates: list[Candidate] = []
     number = request.first
-    while len(candidates) < request.count:
+    while len(candidates) < request.wanted:
         rejected: dict[str, int] = {}
         for number in range(number, number + request.max_draws):  # noqa: B020 - goes on where it stopped
             found = _examine(request, number)

@@ -12,7 +12,13 @@ from dataclasses import dataclass, field
 from env_service.candidates import MAX_DRAWS, WRONG_WAIT, Candidate, Find, Request
 from env_service.drawing import Recipe, stream_key
 from env_service.quotas import configuration_id, hole_count, index_of, order, quotas
-from trainee2trainer.contracts.environment import EnvironmentConfig, Realised, RealisedSize, Split
+from trainee2trainer.contracts.environment import (
+    EnvironmentConfig,
+    Realised,
+    RealisedSize,
+    Sampler,
+    Split,
+)
 
 PATIENCE = 32
 CHUNK = 256
@@ -25,12 +31,17 @@ class OutOfReach(ValueError):
     def __init__(self, recipe: Recipe, knob: str, accepted: int, tries: int) -> None:
         kind = "need" if recipe.needs_wait else "do not need"
         super().__init__(
-            f"size {recipe.size}: {knob} is out of reach. Of {tries} random boards with {recipe.agents} "
+            f"size {recipe.size}: {knob} is out of reach. Of {tries} {recipe.sampler} boards with {recipe.agents} "
             f"agents and {recipe.holes} holes, {accepted} were of this split, solvable, and {kind} a wait: "
-            f"a rate of about {accepted / max(tries, 1):.6f}. Change {knob}, or ask for best_effort."
+            f"a rate of about {accepted / max(tries, 1):.6f}. Change {knob}, or ask for {_ways_out(recipe, knob)}."
         )
         self.size = recipe.size
         self.knob = knob
+
+
+def _ways_out(recipe: Recipe, knob: str) -> str:
+    seeding = recipe.needs_wait and knob == "wait_ratio" and recipe.sampler is Sampler.UNIFORM
+    return "the sampler conflict_seeded, or for best_effort" if seeding else "best_effort"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +113,7 @@ class Batch:
         *,
         split: Split,
         find: Find,
+        sampler: Sampler = Sampler.UNIFORM,
         best_effort: bool = False,
         max_draws: int = MAX_DRAWS,
     ) -> None:
@@ -109,10 +121,11 @@ class Batch:
         self.configuration_id = configuration_id(configuration)
         self.seed = seed
         self.split = split
+        self.sampler = sampler
         self.find = find
         self.best_effort = best_effort
         self.max_draws = max_draws
-        shares = quotas(configuration, count)
+        shares = quotas(configuration, count, sampler)
         self._classes = {recipe: _Class(recipe, asked) for recipe, asked in shares.items()}
         self._rows = order(shares)
 
@@ -147,7 +160,7 @@ class Batch:
         return made
 
     def _key(self, recipe: Recipe, ordinal: int) -> int:
-        return stream_key(self.configuration_id, self.seed, index_of(recipe, ordinal))
+        return stream_key(self.configuration_id, self.seed, index_of(recipe, ordinal), self.sampler)
 
     def _decided(self, class_: _Class, search: _Search) -> bool:
         return search.over or self._promising(class_, search)
@@ -164,7 +177,7 @@ class Batch:
                 split=self.split,
                 key=search.key,
                 first=search.candidates[-1].draw + 1 if search.candidates else 0,
-                count=min(max(len(search.candidates), 1), PATIENCE - len(search.candidates)),
+                wanted=min(max(len(search.candidates), 1), PATIENCE - len(search.candidates)),
                 max_draws=self.max_draws,
             )
             for search in pending

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from env_service.drawing import Recipe
-from trainee2trainer.contracts.environment import MAX_SIZE, MIN_SIZE, EnvironmentConfig
+from trainee2trainer.contracts.environment import MAX_SIZE, MIN_SIZE, EnvironmentConfig, Sampler
 
 _CLASSES = 2 * (MAX_SIZE - MIN_SIZE + 1)
 
@@ -51,7 +51,9 @@ def hole_count(size: int, agents: int, hole_ratio: float) -> int:
     return min(int(_as_written(hole_ratio) * size * size), size * size - 2 * agents)
 
 
-def quotas(configuration: EnvironmentConfig, count: int) -> dict[Recipe, int]:
+def quotas(
+    configuration: EnvironmentConfig, count: int, sampler: Sampler = Sampler.UNIFORM
+) -> dict[Recipe, int]:
     """How many of each recipe make a batch of `count`. Raises Impossible when agents find no room."""
     shares = {size: _as_written(knobs.data_ratio) for size, knobs in configuration.sizes.items()}
     result: dict[Recipe, int] = {}
@@ -63,7 +65,7 @@ def quotas(configuration: EnvironmentConfig, count: int) -> dict[Recipe, int]:
         holes = hole_count(size, configuration.agents, knobs.hole_ratio)
         for needs_wait, quota in largest_remainder({True: wait, False: 1 - wait}, made).items():
             if quota:
-                result[Recipe(size, configuration.agents, holes, needs_wait)] = quota
+                result[Recipe(size, configuration.agents, holes, needs_wait, sampler)] = quota
     return result
 
 

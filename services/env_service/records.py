@@ -6,12 +6,19 @@ from env_service.generator import Made
 from env_service.grid import ACTIONS, members, to_cell
 from env_service.rules import Plan
 from env_service.verifier import Optima
-from trainee2trainer.contracts.environment import Action, AgentTask, BoardTask, Instance, Provenance
+from trainee2trainer.contracts.environment import (
+    Action,
+    AgentTask,
+    BoardTask,
+    Instance,
+    Provenance,
+    Sampler,
+)
 
 _NUMBERS = {action: number for number, action in enumerate(ACTIONS)}
 
 
-def to_instance(made: Made, configuration_id: str, seed: int) -> Instance:
+def to_instance(made: Made, configuration_id: str, seed: int, sampler: Sampler = Sampler.UNIFORM) -> Instance:
     """The instance of a generated board, with its certificates and its provenance."""
     # What we made ourselves is not validated again: that took two thirds of the time.
     candidate = made.candidate
@@ -34,6 +41,7 @@ def to_instance(made: Made, configuration_id: str, seed: int) -> Instance:
             seed=seed,
             index=made.index,
             draw=candidate.draw,
+            sampler=sampler,
         ),
     )
 

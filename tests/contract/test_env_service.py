@@ -175,7 +175,7 @@ def test_a_quota_out_of_reach_names_the_knob_and_nothing_is_half_made(settings: 
         for accept in ("application/json", "application/jsonl"):
             answer = client.post("/v1/instances:generate", json=request, headers={"Accept": accept})
             body = problem(answer, 422, "body", "configuration", "sizes", 10, "wait_ratio")
-            assert "random boards" in body["detail"]
+            assert "uniform boards" in body["detail"]
         best = client.post("/v1/instances:generate", json={**request, "best_effort": True}).json()
         realised = best["realised"]["sizes"]["10"]
         assert realised["made"] == len(best["rows"]) < realised["asked"] == 20
@@ -284,7 +284,7 @@ async def test_a_killed_worker_is_an_error_and_then_replaced() -> None:
 
     pool = SolverPool(1)
     await pool.warm()
-    request = Request(Recipe(4, 2, 3, False), Split.TRAIN, key=1, first=0, count=1)
+    request = Request(Recipe(4, 2, 3, False), Split.TRAIN, key=1, first=0, wanted=1)
     expected = await asyncio.to_thread(pool.find, [request])
     for process in list(pool._executor._processes.values()):
         process.kill()

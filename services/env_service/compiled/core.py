@@ -15,7 +15,7 @@ from env_service.compiled.draws import Found, make_found
 from env_service.drawing import Recipe
 from env_service.grid import bit_set
 from env_service.solver.certificate import DEFAULT_LIMITS, Cause, Certificate, Limits
-from trainee2trainer.contracts.environment import Split, WaitProof
+from trainee2trainer.contracts.environment import Sampler, Split, WaitProof
 
 _VERDICTS = list(Cause)
 _CAUSES = [*(cause.value for cause in _VERDICTS), WRONG_SPLIT, WRONG_WAIT]
@@ -37,28 +37,29 @@ def find(requests: Sequence[Request]) -> list[Answer]:
 
 
 def _find(recipe: Recipe, split: Split, max_draws: int, requests: list[Request]) -> list[Answer]:
-    rows = sum(request.count for request in requests)
+    rows = sum(request.wanted for request in requests)
     found = make_found(len(requests), rows, recipe.holes)
     draws.find(
         tables(recipe.size),
         _solver(recipe.agents),
         recipe.agents,
         recipe.holes,
+        recipe.sampler is Sampler.CONFLICT_SEEDED,
         recipe.needs_wait,
         split is Split.HELD_OUT,
         max_draws,
         np.array([request.key for request in requests], np.uint64),
         np.array([request.first for request in requests], np.int64),
-        np.array([request.count for request in requests], np.int64),
+        np.array([request.wanted for request in requests], np.int64),
         found,
     )
     answers, row = [], 0
     for place, request in enumerate(requests):
         made = int(found.count[place])
         candidates = [_candidate(recipe, found, number) for number in range(row, row + made)]
-        dry = _causes(found.dry[place]) if made < request.count else None
+        dry = _causes(found.dry[place]) if made < request.wanted else None
         answers.append(Answer(candidates, dry))
-        row += request.count
+        row += request.wanted
     return answers
 
 
@@ -107,4 +108,4 @@ def certify(task: Task, limits: Limits = DEFAULT_LIMITS) -> Certificate | Cause:
 def warm() -> None:
     """Compiles everything, or loads it from disk."""
     certify(Task(3, 0, (0, 1), (2, 3)))
-    find([Request(Recipe(3, 2, 0, False), Split.TRAIN, key=1, first=0, count=1)])
+    find([Request(Recipe(3, 2, 0, False), Split.TRAIN, key=1, first=0, wanted=1)])

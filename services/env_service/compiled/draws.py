@@ -9,14 +9,11 @@ from env_service.compiled.bits import ZERO, Word, high_bit, low_bit
 from env_service.compiled.board import AGENTS, CELLS, Array, Tables, ground_of
 from env_service.compiled.cache import compiled, entry
 from env_service.compiled.certificate import CERTIFIED, EXHAUSTED, PARITY, Solver, certify
+from env_service.compiled.dice import bring_forward, first_state
 from env_service.compiled.forms import Sheet, form, make_sheet
 from env_service.compiled.lanes import TIMES
-from env_service.drawing import GOLDEN
+from env_service.compiled.seeded import draw as draw_seeded
 
-_GOLDEN = np.uint64(GOLDEN)
-_FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
-_S27, _S30, _S31, _S32 = (np.uint64(shift) for shift in (27, 30, 31, 32))
 _HELD_OUT_BELOW = np.uint64(HELD_OUT_BELOW)
 
 # The places of rejections; the first three are the solver's verdicts, less one.
@@ -27,7 +24,7 @@ class Found(NamedTuple):
     """What a search of several streams found, row by row of all requests: `count[r]` rows of request r are filled.
 
     `rejected` counts draws rejected before each row; `dry[r]` those at the end of a dry stream, else -1. `deck`,
-    `causes` and `sheet` are memory for the draw at hand.
+    `board`, `causes` and `sheet` are memory for the draw at hand.
     """
 
     count: Array
@@ -41,6 +38,7 @@ class Found(NamedTuple):
     arrival: Array
     rejected: Array
     deck: Array
+    board: Array
     causes: Array
     sheet: Sheet
 
@@ -59,29 +57,29 @@ def make_found(requests: int, rows: int, holes: int) -> Found:
         arrival=np.zeros((rows, AGENTS), np.int64),
         rejected=np.zeros((rows, CAUSES), np.int64),
         deck=np.zeros(CELLS, np.int64),
+        board=np.zeros(CELLS, np.int64),
         causes=np.zeros(CAUSES, np.int64),
         sheet=make_sheet(),
     )
 
 
 @compiled
-def _mixed(value: Word) -> Word:
-    value = (value ^ (value >> _S30)) * _FIRST_FACTOR
-    value = (value ^ (value >> _S27)) * _SECOND_FACTOR
-    return value ^ (value >> _S31)
-
-
-@compiled
-def draw(size: int, taken: int, key: Word, number: int, cells: Array) -> None:
-    """Puts `taken` distinct random cells to the front of `cells`."""
-    total = size * size
-    for cell in range(total):
-        cells[cell] = cell
-    state = _mixed(key + np.uint64(number) * _GOLDEN)
-    for place in range(taken):
-        state += _GOLDEN
-        other = place + np.int64((_mixed(state) >> _S32) * np.uint64(total - place) >> _S32)
-        cells[place], cells[other] = cells[other], cells[place]
+def draw(
+    tables: Tables,
+    solver: Solver,
+    agents: int,
+    holes: int,
+    seeded: bool,
+    key: Word,
+    number: int,
+    found: Found,
+) -> None:
+    """Puts starts, goals and holes of a draw to the front of the deck."""
+    state = first_state(key, number)
+    if seeded:
+        draw_seeded(tables, solver.joint, agents, holes, state, found.deck, found.board)
+    else:
+        bring_forward(tables.size * tables.size, 2 * agents + holes, state, found.deck)
 
 
 @compiled
@@ -120,6 +118,7 @@ def find(
     solver: Solver,
     agents: int,
     holes: int,
+    seeded: bool,
     needs_wait: bool,
     held_out: bool,
     max_draws: int,
@@ -138,7 +137,7 @@ def find(
             rejected[:] = 0
             cause, form_ = 0, ZERO
             for _ in range(max_draws):
-                draw(tables.size, 2 * agents + holes, keys[request], number, cells)
+                draw(tables, solver, agents, holes, seeded, keys[request], number, found)
                 number += 1
                 cause, form_ = _examine(
                     tables, solver, agents, holes, needs_wait, held_out, cells, found.sheet

@@ -171,7 +171,7 @@ def _prepare(ground: Ground, tables: Tables, joint: Joint, goals: Array) -> int:
         else:
             joint.number[cell] = _NOBODY
     for agent in range(len(goals)):
-        _measure(ground, joint, agent, goals[agent])
+        measure(ground, joint, agent, goals[agent])
     return free
 
 
@@ -193,7 +193,8 @@ def distance(ground: Ground, start: int, goal: int) -> int:
 
 
 @compiled
-def _measure(ground: Ground, joint: Joint, agent: int, goal: int) -> None:
+def measure(ground: Ground, joint: Joint, agent: int, goal: int) -> None:
+    """Fills `distance` of an agent with the moves from each cell to `goal`, -1 where there is no way."""
     low, high = low_bit(goal), high_bit(goal)
     seen_low, seen_high, steps = low, high, 0
     joint.distance[agent, :] = _NOBODY

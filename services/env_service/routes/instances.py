@@ -87,6 +87,7 @@ async def _rows(
                 request.count,
                 split=request.split,
                 find=context.pool.find,
+                sampler=request.sampler,
                 best_effort=request.best_effort,
                 max_draws=context.max_draws,
             )
@@ -108,7 +109,7 @@ async def _rows(
 
 
 def _render(made: list[Made], batch: Batch, template: Template | None) -> tuple[list[Instance], list[bytes]]:
-    instances = [to_instance(one, batch.configuration_id, batch.seed) for one in made]
+    instances = [to_instance(one, batch.configuration_id, batch.seed, batch.sampler) for one in made]
     lines = []
     for one, instance in zip(made, instances, strict=True):
         task, plan = one.candidate.task, one.candidate.certificate.plan

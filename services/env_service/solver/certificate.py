@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
+from typing import NamedTuple
 
 from env_service.boards import Task
 from env_service.grid import DOWN, LEFT, RIGHT, UP, WAIT, distances
@@ -43,8 +44,7 @@ FEW_NODES = 16
 STATES_PER_NODE = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(NamedTuple):
     """`plan` has one list of action numbers per agent, up to its arrival, and the least sum of costs."""
 
     makespan: int

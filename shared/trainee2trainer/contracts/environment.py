@@ -46,6 +46,16 @@ class Split(StrEnum):
     HELD_OUT = "held_out"
 
 
+class Sampler(StrEnum):
+    """How boards are drawn before they are certified."""
+
+    UNIFORM = "uniform"
+    """All boards equally likely."""
+
+    CONFLICT_SEEDED = "conflict_seeded"
+    """Two agents are placed to meet: many more boards need a wait, of another distribution."""
+
+
 class SizeKnobs(Contract):
     """The three knobs of one map size."""
 
@@ -93,7 +103,7 @@ class WaitProof(StrEnum):
 
 
 class Provenance(Contract):
-    """Generation is pure in the first four: any replica rebuilds the instance from them."""
+    """Generation is pure in these: any replica rebuilds the instance from them and the configuration."""
 
     generator_version: str
     configuration_id: str = Field(
@@ -106,6 +116,7 @@ class Provenance(Contract):
     draw: int = Field(
         default=0, description="Which draw of the index's stream it is, so that it is rebuilt alone."
     )
+    sampler: Sampler = Sampler.UNIFORM
 
 
 class Instance(Contract):
@@ -143,6 +154,10 @@ class GenerateRequest(Contract):
     count: int = Field(ge=1, le=MAX_INSTANCES)
     split: Split = Split.TRAIN
     template: str | None = Field(default=None, description="Also return the prompt and the reference answer.")
+    sampler: Sampler = Field(
+        default=Sampler.UNIFORM,
+        description="`conflict_seeded` places two agents to meet: for wait ratios that uniform boards do not reach.",
+    )
     best_effort: bool = Field(
         default=False, description="Return what could be made when a quota is out of reach."
     )

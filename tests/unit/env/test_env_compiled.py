@@ -20,7 +20,7 @@ from env_service.drawing import Recipe
 from env_service.grid import members
 from env_service.rules import execute
 from env_service.solver.certificate import DEFAULT_LIMITS, Certificate, Limits, certify
-from trainee2trainer.contracts.environment import Split
+from trainee2trainer.contracts.environment import Sampler, Split
 
 np = pytest.importorskip("numpy")
 
@@ -63,10 +63,17 @@ def test_certificates_are_the_same_as_in_plain_python(limits: Limits) -> None:
 def test_candidates_are_the_same_as_in_plain_python(recipe: tuple[int, int, int]) -> None:
     rng = random.Random(str(recipe))
     requests = [
-        Request(Recipe(*recipe, needs_wait), split, rng.getrandbits(64), rng.randrange(50), 3, max_draws=40)
+        Request(
+            Recipe(*recipe, needs_wait, sampler),
+            split,
+            rng.getrandbits(64),
+            rng.randrange(50),
+            3,
+            max_draws=40,
+        )
         for needs_wait in (False, True)
         for split in Split
-        for _ in range(2)
+        for sampler in Sampler
     ]
     assert core.find(requests) == candidates.find(requests)
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from env_service import generator
 from env_service.boards import form, split_of
 from env_service.candidates import find
+from env_service.compiled import core
 from env_service.drawing import Recipe, draw, stream_key
 from env_service.generator import Batch, Made, OutOfReach
 from env_service.quotas import (
@@ -29,7 +30,8 @@ from env_service.quotas import (
 )
 from env_service.records import to_instance
 from env_service.rules import execute
-from trainee2trainer.contracts.environment import EnvironmentConfig, SizeKnobs, Split
+from env_service.solver.certificate import Certificate
+from trainee2trainer.contracts.environment import EnvironmentConfig, Sampler, SizeKnobs, Split
 
 
 def config(agents: int = 2, **sizes: tuple[float, float, float]) -> EnvironmentConfig:
@@ -173,6 +175,7 @@ def test_draws_and_rejections_add_up() -> None:
 DIGEST = """
 import hashlib
 from env_service.candidates import find
+from env_service.compiled import core
 from env_service.generator import Batch
 from env_service.records import to_instance
 from trainee2trainer.contracts.environment import EnvironmentConfig, Split
@@ -200,7 +203,7 @@ def test_the_bytes_are_the_same_under_any_hash_seed() -> None:
 
 
 # Whoever changes this changes GENERATOR_VERSION too.
-FROZEN_BYTES = "4baad90dbb5ee268d3dce1a86b75bbb8d10556be4d8e1313a833a963f0d02544"
+FROZEN_BYTES = "57d27a8025fd5e03c860d9f55d768f445a1772b2a77120ec3c3ab9f154e934fb"
 
 
 # --- out of reach -----------------------------------------------------------------------------------
@@ -209,7 +212,7 @@ FROZEN_BYTES = "4baad90dbb5ee268d3dce1a86b75bbb8d10556be4d8e1313a833a963f0d02544
 def test_a_quota_out_of_reach_names_size_knob_rate_and_tries() -> None:
     batch = Batch(config(s3=(1, 0, 0), s9=(1, 0, 0.9)), 3, 20, split=Split.TRAIN, find=find, max_draws=200)
     with pytest.raises(
-        OutOfReach, match=r"size 9: wait_ratio is out of reach. Of \d+ random boards"
+        OutOfReach, match=r"size 9: wait_ratio is out of reach. Of \d+ uniform boards"
     ) as error:
         list(batch.chunks())
     assert (error.value.size, error.value.knob) == (9, "wait_ratio")
@@ -240,3 +243,46 @@ def test_draws_fill_the_board_evenly() -> None:
     for cell in range(16):
         assert abs(counts["start", cell] - 500) < 100
         assert abs(counts["hole", cell] - 750) < 120
+
+
+# --- boards on which agents meet --------------------------------------------------------------------
+
+
+def wait_share(sampler: Sampler) -> float:
+    recipe, certified, waits = Recipe(10, 2, 10, False, sampler), 0, 0
+    for number in range(2_000):
+        found = core.certify(draw(recipe, 7, number))
+        if isinstance(found, Certificate):
+            certified += 1
+            waits += found.needs_wait
+    return waits / certified
+
+
+def test_conflict_seeded_boards_need_a_wait_many_times_as_often() -> None:
+    assert wait_share(Sampler.CONFLICT_SEEDED) > 5 * wait_share(Sampler.UNIFORM)
+
+
+def test_conflict_seeded_boards_reach_a_quota_that_uniform_ones_do_not() -> None:
+    asked = config(s9=(1, 0, 0.9))
+    with pytest.raises(OutOfReach, match="ask for the sampler conflict_seeded"):
+        list(Batch(asked, 3, 20, split=Split.TRAIN, find=find, max_draws=150).chunks())
+    seeded = Batch(asked, 3, 20, split=Split.TRAIN, find=find, max_draws=150, sampler=Sampler.CONFLICT_SEEDED)
+    made = [m for chunk in seeded.chunks() for m in chunk]
+    assert sum(m.candidate.certificate.needs_wait for m in made) == 18
+    assert all(execute(m.candidate.task, m.candidate.certificate.plan).valid for m in made)
+
+
+def test_the_samplers_have_streams_of_their_own() -> None:
+    assert stream_key("a", 1, 2, Sampler.CONFLICT_SEEDED) != stream_key("a", 1, 2)
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(3, 10), st.integers(2, 5), st.floats(0, 0.5))
+def test_conflict_seeded_draws_obey_the_recipe(key: int, size: int, agents: int, ratio: float) -> None:
+    agents = min(agents, size * size // 2)
+    holes = hole_count(size, agents, ratio)
+    task = draw(Recipe(size, agents, holes, True, Sampler.CONFLICT_SEEDED), key, 0)
+    cells = [*task.starts, *task.goals]
+    assert len(task.starts) == len(task.goals) == agents
+    assert len(set(cells)) == 2 * agents
+    assert task.holes.bit_count() == holes
+    assert all(task.free >> cell & 1 for cell in cells)

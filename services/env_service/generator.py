@@ -8,6 +8,8 @@ all taken. Nothing depends on how the work is cut into chunks or spread over pro
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
 
 from env_service.candidates import MAX_DRAWS, WRONG_WAIT, Candidate, Find, Request
 from env_service.drawing import Recipe, stream_key
@@ -44,11 +46,10 @@ def _ways_out(recipe: Recipe, knob: str) -> str:
     return "the sampler conflict_seeded, or for best_effort" if seeding else "best_effort"
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(NamedTuple):
     """One generated instance and its index."""
 
-    index: int
+    address: int
     candidate: Candidate
 
 
@@ -131,8 +132,7 @@ class Batch:
 
     def chunks(self) -> Iterator[list[Made]]:
         """The rows in their order, some hundred at a time."""
-        for start in range(0, len(self._rows), CHUNK):
-            rows = self._rows[start : start + CHUNK]
+        while rows := list(islice(self._rows, CHUNK)):
             made: dict[tuple[Recipe, int], Made] = {}
             for class_ in self._classes.values():
                 ordinals = [ordinal for recipe, ordinal in rows if recipe == class_.recipe]

@@ -8,9 +8,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from env_service.boards import Task
 from env_service.records import optima_of, task_of
+from env_service.rendering import Rendered
 from env_service.verifier import Optima
 from trainee2trainer.contracts.environment import Instance
-from trainee2trainer.store import Store
+from trainee2trainer.store import RawJson, Store
 from trainee2trainer.store.tables import InstanceRecord
 
 _CACHED = 50_000
@@ -34,12 +35,9 @@ class Library:
         insert = postgresql.insert if store.engine.dialect.name == "postgresql" else sqlite.insert
         self._insert = insert(InstanceRecord).on_conflict_do_nothing()
 
-    async def save(self, instances: list[Instance]) -> None:
+    async def save(self, instances: Iterable[Rendered]) -> None:
         """Adds instances; one that is there already stays as it is."""
-        rows = {
-            instance.id: {"id": instance.id, "content": instance.model_dump(mode="json")}
-            for instance in instances
-        }
+        rows = {row.id: {"id": row.id, "content": RawJson(row.content)} for row in instances}
         if rows:
             async with self._store.session() as session:
                 await session.execute(self._insert, list(rows.values()))

@@ -5,17 +5,25 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from typing import TypeVar
 
 from env_service.boards import Task
 from env_service.candidates import Answer, Request
 from env_service.cores import PLAIN, Core
+from env_service.generator import Made
+from env_service.rendering import Origin, Rendered, render
 from env_service.solver.certificate import Cause, Certificate
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _PIECES = 4
 """Pieces per worker: enough to share the work when some take longer, few enough to make the sending cheap."""
+_LESS_URGENT = 5
 _SMALLEST = Task(3, 0, (0, 1), (2, 3))
 
 
@@ -46,15 +54,21 @@ class SolverPool:
         await asyncio.gather(*(asyncio.wrap_future(future) for future in futures))
 
     def find(self, requests: Sequence[Request]) -> list[Answer]:
-        """Answers requests in their order, spread over the workers. Blocks; call it from a thread."""
+        """Answers requests in their order. Blocks; call it from a thread."""
+        return self._spread(self.core.find, requests)
+
+    def render(self, made: Sequence[Made], origin: Origin) -> list[Rendered]:
+        """The rows of generated boards, in their order. Blocks; call it from a thread."""
+        return self._spread(partial(render, origin=origin), made)
+
+    def _spread(self, work: Callable[[Sequence[T]], list[R]], items: Sequence[T]) -> list[R]:
         executor = self._executor
         try:
-            piece = max(1, len(requests) // (self.workers * _PIECES))
+            piece = max(1, len(items) // (self.workers * _PIECES))
             futures = [
-                executor.submit(self.core.find, requests[start : start + piece])
-                for start in range(0, len(requests), piece)
+                executor.submit(work, items[start : start + piece]) for start in range(0, len(items), piece)
             ]
-            return [answer for future in futures for answer in future.result()]
+            return [result for future in futures for result in future.result()]
         except BrokenProcessPool as error:
             self._replace(executor)
             raise WorkerLost from error
@@ -81,6 +95,8 @@ class SolverPool:
 def _begin() -> None:
     """A worker leaves Ctrl-C to its parent, and ends when the parent is gone, however it went."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Where there are not enough cores, the service answers before its workers search.
+    os.nice(_LESS_URGENT)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()

@@ -7,8 +7,10 @@ index is the same instance in every batch.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from heapq import merge
+from math import lcm
 from typing import TypeVar
 
 from env_service.drawing import Recipe
@@ -74,14 +76,17 @@ def _as_written(ratio: float) -> Fraction:
     return Fraction(repr(ratio))
 
 
-def order(shares: Mapping[Recipe, int]) -> list[tuple[Recipe, int]]:
-    """The (recipe, ordinal) of each row of a batch: every class spread evenly over it."""
-    rows = [
-        (Fraction(2 * ordinal + 1, quota), recipe, ordinal)
-        for recipe, quota in shares.items()
-        for ordinal in range(quota)
-    ]
-    return [(recipe, ordinal) for _, recipe, ordinal in sorted(rows)]
+def order(shares: Mapping[Recipe, int]) -> Iterator[tuple[Recipe, int]]:
+    """The (recipe, ordinal) of each row of a batch, one after the other: every class spread evenly over it."""
+    # (2 * ordinal + 1) / quota in whole numbers, which compare faster than fractions.
+    common = lcm(*shares.values())
+    classes = [_places(recipe, quota, common // quota) for recipe, quota in shares.items()]
+    # Merged, not sorted: sorting 50,000 rows at once would hold up the event loop.
+    return ((recipe, ordinal) for _, recipe, ordinal in merge(*classes))
+
+
+def _places(recipe: Recipe, quota: int, scale: int) -> Iterator[tuple[int, Recipe, int]]:
+    return (((2 * ordinal + 1) * scale, recipe, ordinal) for ordinal in range(quota))
 
 
 def index_of(recipe: Recipe, ordinal: int) -> int:

@@ -39,7 +39,7 @@ def to_instance(made: Made, configuration_id: str, seed: int, sampler: Sampler =
             generator_version=GENERATOR_VERSION,
             configuration_id=configuration_id,
             seed=seed,
-            index=made.index,
+            index=made.address,
             draw=candidate.draw,
             sampler=sampler,
         ),

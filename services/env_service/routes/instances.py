@@ -10,13 +10,13 @@ from fastapi.responses import Response, StreamingResponse
 from rfc9457 import Problem as ProblemRaised
 
 from env_service.context import Context, ContextDep
-from env_service.generator import Batch, Made, OutOfReach
+from env_service.generator import Batch, OutOfReach
 from env_service.library import Known
 from env_service.pictures import board_svg
 from env_service.pool import WorkerLost
-from env_service.prompts import TEMPLATES, Template
+from env_service.prompts import TEMPLATES
 from env_service.quotas import Impossible
-from env_service.records import to_instance
+from env_service.rendering import Origin
 from env_service.verifier import read
 from trainee2trainer.contracts.base import Problem
 from trainee2trainer.contracts.environment import (
@@ -24,7 +24,6 @@ from trainee2trainer.contracts.environment import (
     GeneratedBatch,
     GenerateRequest,
     Instance,
-    InstanceRow,
 )
 from trainee2trainer.web import problems
 
@@ -55,8 +54,8 @@ async def generate(
     ...}`. Only that line says that the batch is complete: when it fails half-way, the last line is
     `{"problem": ...}`.
     """
-    template = _template(request.template)
-    rows = _rows(request, template, context)
+    _check(request.template)
+    rows = _rows(request, context)
     first = await anext(rows)
     if JSON_LINES in (accept or ""):
         return StreamingResponse(_as_lines(first, rows), media_type=JSON_LINES)
@@ -65,37 +64,24 @@ async def generate(
     return Response(body, media_type="application/json")
 
 
-def _template(name: str | None) -> Template | None:
-    if name is None:
-        return None
-    if name not in TEMPLATES:
+def _check(template: str | None) -> None:
+    if template is not None and template not in TEMPLATES:
         raise problems.invalid(
             ["body", "template"], f"must be one of {', '.join(TEMPLATES)}", "unknown_template"
         )
-    return TEMPLATES[name]
 
 
-async def _rows(
-    request: GenerateRequest, template: Template | None, context: Context
-) -> AsyncIterator[list[bytes]]:
+async def _rows(request: GenerateRequest, context: Context) -> AsyncIterator[list[bytes]]:
     """The rows as JSON, chunk by chunk, each saved before it is handed on; last, what was realised."""
     with context.generations.one():
         try:
-            batch = Batch(
-                request.configuration,
-                request.seed,
-                request.count,
-                split=request.split,
-                find=context.pool.find,
-                sampler=request.sampler,
-                best_effort=request.best_effort,
-                max_draws=context.max_draws,
-            )
+            batch = await asyncio.to_thread(_batch, request, context)
+            origin = Origin(batch.configuration_id, batch.seed, batch.sampler, request.template)
             chunks = batch.chunks()
             while (made := await asyncio.to_thread(next, chunks, None)) is not None:
-                instances, lines = await asyncio.to_thread(_render, made, batch, template)
-                await context.library.save(instances)
-                yield lines
+                rows = await asyncio.to_thread(context.pool.render, made, origin)
+                await context.library.save(rows)
+                yield [row.line for row in rows]
         except Impossible as error:
             raise problems.invalid(
                 ["body", "configuration", "sizes", error.size], str(error), "no_room"
@@ -108,18 +94,17 @@ async def _rows(
         yield [batch.realised().model_dump_json().encode()]
 
 
-def _render(made: list[Made], batch: Batch, template: Template | None) -> tuple[list[Instance], list[bytes]]:
-    instances = [to_instance(one, batch.configuration_id, batch.seed, batch.sampler) for one in made]
-    lines = []
-    for one, instance in zip(made, instances, strict=True):
-        task, plan = one.candidate.task, one.candidate.certificate.plan
-        row = InstanceRow(
-            instance=instance,
-            prompt=template.prompt(task) if template else None,
-            answer=template.answer(task, plan) if template else None,
-        )
-        lines.append(row.model_dump_json().encode())
-    return instances, lines
+def _batch(request: GenerateRequest, context: Context) -> Batch:
+    return Batch(
+        request.configuration,
+        request.seed,
+        request.count,
+        split=request.split,
+        find=context.pool.find,
+        sampler=request.sampler,
+        best_effort=request.best_effort,
+        max_draws=context.max_draws,
+    )
 
 
 async def _as_lines(first: list[bytes], rest: AsyncIterator[list[bytes]]) -> AsyncIterator[bytes]:

@@ -1,5 +1,6 @@
 """One async engine per process, on SQLite or PostgreSQL."""
 
+import json
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,12 +22,18 @@ def new_id(prefix: str) -> str:
     return f"{prefix}-{secrets.token_hex(8)}"
 
 
+class RawJson(str):
+    """JSON that is text already: a JSON column keeps it as it is."""
+
+    __slots__ = ()
+
+
 class Store:
     """Sessions on the store. A `session()` is one transaction: committed on success, rolled back on error."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.engine = create_async_engine(url, pool_pre_ping=True)
+        self.engine = create_async_engine(url, pool_pre_ping=True, json_serializer=_to_json)
         if self.engine.dialect.name == "sqlite":
             event.listen(self.engine.sync_engine, "connect", _sqlite_pragmas)
         self._sessions = async_sessionmaker(self.engine, expire_on_commit=False)
@@ -47,6 +54,10 @@ class Store:
 
     async def close(self) -> None:
         await self.engine.dispose()
+
+
+def _to_json(value: Any) -> str:
+    return value if isinstance(value, RawJson) else json.dumps(value)
 
 
 def _sqlite_pragmas(connection: Any, _record: Any) -> None:

@@ -1,6 +1,7 @@
 """The env service's app."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -59,9 +60,13 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
 
 
 async def _use_compiled(pool: SolverPool) -> None:
-    if await cores.compile_core():
-        pool.core = cores.COMPILED
-        await pool.warm()
+    if not await cores.compile_core():
+        return
+    # Verdicts are given in this process, so it loads the core as well; what it loads is never garbage.
+    await asyncio.to_thread(cores.COMPILED.execute_all, [(cores.SMALLEST, [[], []])], 0)
+    await asyncio.to_thread(gc.freeze)
+    pool.core = cores.COMPILED
+    await pool.warm()
 
 
 async def _checks(app: FastAPI) -> dict[str, bool]:

@@ -6,20 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from env_service import candidates
+from env_service import candidates, rules
 from env_service.boards import Task
 from env_service.candidates import Answer, Find, Request
+from env_service.rules import ExecuteAll, Execution, Plan
 from env_service.solver import certificate
 from env_service.solver.certificate import Cause, Certificate
 
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """Functions a worker process runs, known by their names there."""
+    """Functions that take long or are called often; a worker process knows them by their names."""
 
-    name: str
     find: Find
     certify: Callable[[Task], Certificate | Cause]
+    execute_all: ExecuteAll
 
 
 # numba is imported where it works and nowhere else: it takes half a second and a hundred megabytes.
@@ -35,8 +36,17 @@ def _certify(task: Task) -> Certificate | Cause:
     return core.certify(task)
 
 
-PLAIN = Core("plain", candidates.find, certificate.certify)
-COMPILED = Core("compiled", _find, _certify)
+def _execute_all(pairs: Sequence[tuple[Task, Plan]], keep: int) -> list[Execution]:
+    from env_service.compiled import executing  # noqa: PLC0415
+
+    return executing.execute_all(pairs, keep)
+
+
+SMALLEST = Task(3, 0, (0, 1), (2, 3))
+"""A board to load a core with."""
+
+PLAIN = Core(candidates.find, certificate.certify, rules.execute_all)
+COMPILED = Core(_find, _certify, _execute_all)
 
 
 def best() -> Core:

@@ -37,6 +37,12 @@ def to_cell(size: int, number: int) -> Cell:
     return divmod(number, size)
 
 
+@lru_cache(maxsize=32)
+def cells_of(size: int) -> tuple[Cell, ...]:
+    """The (row, column) of every cell number."""
+    return tuple(divmod(number, size) for number in range(size * size))
+
+
 def to_number(size: int, cell: Cell) -> int:
     """The number of a (row, column)."""
     return cell[0] * size + cell[1]

@@ -16,6 +16,7 @@ Arrows are actions where a labelled list has nothing else, and separators otherw
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from env_service.grid import DOWN, LEFT, RIGHT, UP, WAIT
 
@@ -73,7 +74,12 @@ class _Best:
 
 def read_plan(text: str, agents: int) -> list[list[int]] | None:
     """The last complete plan for `agents` agents in `text`, as action numbers per agent, or None."""
-    tokens: list[str] = _TOKEN.findall(_without_thoughts(text))
+    text = _without_thoughts(text)
+    return _bare(text, agents) or _searched(text, agents)
+
+
+def _searched(text: str, agents: int) -> list[list[int]] | None:
+    tokens: list[str] = _TOKEN.findall(text)
     best = _Best()
     labels = _labels(tokens)
     _offer_labelled(labels, agents, best)
@@ -98,6 +104,31 @@ def _actions(word: str) -> list[int] | None:
     # Letters that stand together must be capitals, or many an English word would be a plan.
     if all(letter in _LETTERS for letter in word):
         return [_LETTERS[letter] for letter in word]
+    return None
+
+
+# --- nothing but a plan ---------------------------------------------------------------------------
+
+_WORD = "(?:UP|DOWN|LEFT|RIGHT|WAIT)"
+_CAPITALS = re.compile("[A-Z]+")
+
+
+@lru_cache(maxsize=8)
+def _bare_forms(agents: int) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    labelled = r"\n".join(f"Agent {agent}: {_WORD}(?:, {_WORD})*" for agent in range(agents))
+    step = " ".join(f"{_WORD} [0-9]+,[0-9]+" for _ in range(agents))
+    return re.compile(labelled), re.compile(f"{step}(?: / {step})*")
+
+
+def _bare(text: str, agents: int) -> list[list[int]] | None:
+    """The plan of an answer in exactly the form that a template asks for: a tenth of the time of searching."""
+    labelled, stepwise = _bare_forms(agents)
+    if labelled.fullmatch(text):
+        lines = text.split("\n")
+        return [[_WORDS[word] for word in _CAPITALS.findall(line, 6)] for line in lines]
+    if stepwise.fullmatch(text):
+        actions = [_WORDS[word] for word in _CAPITALS.findall(text)]
+        return [actions[agent::agents] for agent in range(agents)]
     return None
 
 

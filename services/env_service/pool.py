@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from env_service.boards import Task
 from env_service.candidates import Answer, Request
-from env_service.cores import PLAIN, Core
+from env_service.cores import PLAIN, SMALLEST, Core
 from env_service.generator import Made
 from env_service.rendering import Origin, Rendered, render
 from env_service.solver.certificate import Cause, Certificate
@@ -24,7 +24,6 @@ R = TypeVar("R")
 _PIECES = 4
 """Pieces per worker: enough to share the work when some take longer, few enough to make the sending cheap."""
 _LESS_URGENT = 5
-_SMALLEST = Task(3, 0, (0, 1), (2, 3))
 
 
 class WorkerLost(RuntimeError):
@@ -50,7 +49,7 @@ class SolverPool:
 
     async def warm(self) -> None:
         """Starts every worker and lets it load its core."""
-        futures = [self._executor.submit(self.core.certify, _SMALLEST) for _ in range(self.workers)]
+        futures = [self._executor.submit(self.core.certify, SMALLEST) for _ in range(self.workers)]
         await asyncio.gather(*(asyncio.wrap_future(future) for future in futures))
 
     def find(self, requests: Sequence[Request]) -> list[Answer]:

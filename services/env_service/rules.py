@@ -9,7 +9,7 @@ After the first violation the execution goes on only to find the other failures:
 illegal or leads into a hole stays where it is, agents in conflict move on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, zip_longest
 
@@ -49,6 +49,17 @@ class Execution:
     @property
     def valid(self) -> bool:
         return self.first is None
+
+
+ExecuteAll = Callable[[Sequence[tuple[Task, Plan]], int], list[Execution]]
+
+
+def execute_all(pairs: Sequence[tuple[Task, Plan]], keep: int) -> list[Execution]:
+    """Executes each plan on its board; of a trajectory at most `keep` steps are kept."""
+    runs = [execute(task, plan) for task, plan in pairs]
+    for run in runs:
+        del run.trajectory[keep + 1 :]
+    return runs
 
 
 def execute(task: Task, plan: Plan) -> Execution:

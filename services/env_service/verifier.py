@@ -1,19 +1,19 @@
 """From an answer to its outcome: read, executed, compared with what is optimal, rewarded."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from env_service.boards import Task
-from env_service.grid import ACTIONS, to_cell
+from env_service.grid import ACTIONS, cells_of, to_cell
 from env_service.plan_reader import read_plan
-from env_service.rules import Broken, Execution, Plan, execute
+from env_service.rules import Broken, ExecuteAll, Execution, Plan, execute_all
 from trainee2trainer.contracts.environment import FailureCategory, Outcome, RewardWeights, Violation
 
 MAX_REPORTED_STEPS = 1_000
 """Plans are judged in full, but reported only so far: an endless answer must not become an endless reply."""
 
 
-@dataclass(frozen=True, slots=True)
-class Optima:
+class Optima(NamedTuple):
     """What is optimal on a board."""
 
     makespan: int
@@ -25,39 +25,59 @@ def read(task: Task, answer: str) -> Plan | None:
     return read_plan(answer, len(task.starts))
 
 
-def judge(
-    task: Task,
-    optima: Optima | None,
-    plan: Plan | None,
-    rewards: RewardWeights,
-    instance_id: str | None = None,
-) -> Outcome:
-    """The verdict on a plan; None, or a plan for another number of agents, is a parse error.
+class Item(NamedTuple):
+    """One plan to be judged. `optima` may be None for a plan that fails, since nothing then depends on it."""
 
-    `optima` may be None for a plan that fails, since nothing then depends on it. A valid plan without optima
-    comes back with `scored` false and no reward: we failed, not the plan.
+    task: Task
+    optima: Optima | None
+    plan: Plan | None
+    instance_id: str | None = None
+
+
+def judge(item: Item, rewards: RewardWeights) -> Outcome:
+    """The verdict on one plan, see `judge_all`."""
+    return judge_all([item], rewards, execute_all)[0]
+
+
+def judge_all(items: Sequence[Item], rewards: RewardWeights, run_all: ExecuteAll) -> list[Outcome]:
+    """The verdicts on many plans; None, or a plan for another number of agents, is a parse error.
+
+    A valid plan without optima comes back with `scored` false and no reward: we failed, not the plan.
     """
-    if plan is None or len(plan) != len(task.starts):
-        return _unreadable(rewards, instance_id)
-    run = execute(task, plan)
+    readable = [
+        (item.task, item.plan)
+        for item in items
+        if item.plan is not None and len(item.plan) == len(item.task.starts)
+    ]
+    runs = iter(run_all(readable, MAX_REPORTED_STEPS))
+    return [
+        _outcome(item, item.plan, next(runs), rewards)
+        if item.plan is not None and len(item.plan) == len(item.task.starts)
+        else _unreadable(rewards, item.instance_id)
+        for item in items
+    ]
+
+
+def _outcome(item: Item, plan: Plan, run: Execution, rewards: RewardWeights) -> Outcome:
+    optima = item.optima
     optimal = run.valid and optima is not None and run.makespan == optima.makespan
     scored = not run.valid or optima is not None
-    return Outcome(
-        instance_id=instance_id,
+    cells = cells_of(item.task.size)
+    # What we made ourselves is not validated again: that took twice as long as everything else.
+    return Outcome.model_construct(
+        instance_id=item.instance_id,
         scored=scored,
         valid=run.valid,
         optimal=optimal,
         soc_optimal=run.valid and optima is not None and run.sum_of_costs == optima.sum_of_costs,
         reward=_reward(rewards, run, optimal) if scored else None,
         failure=run.first.category if run.first else None,
-        flags=[category for category in FailureCategory if category in run.flags],
-        violation=_violation(task.size, run.first) if run.first else None,
+        flags=[category for category in FailureCategory if category in run.flags] if run.flags else [],
+        violation=_violation(item.task.size, run.first) if run.first else None,
         makespan=run.makespan,
         sum_of_costs=run.sum_of_costs,
         plan=[[ACTIONS[action] for action in lane[:MAX_REPORTED_STEPS]] for lane in plan],
-        trajectory=[
-            [to_cell(task.size, cell) for cell in cells] for cells in run.trajectory[: MAX_REPORTED_STEPS + 1]
-        ],
+        trajectory=[[cells[cell] for cell in step] for step in run.trajectory],
     )
 
 

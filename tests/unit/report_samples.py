@@ -7,7 +7,7 @@ from env_service import candidates
 from env_service.generator import Batch
 from env_service.prompts import TEMPLATES
 from env_service.records import optima_of, task_of, to_instance, to_plan
-from env_service.verifier import judge, read
+from env_service.verifier import Item, judge, read
 from trainee2trainer.contracts.campaign import (
     BASELINE_STAGE,
     CampaignReport,
@@ -114,7 +114,7 @@ def boards() -> list[Instance]:
 
 def judged(stage_index: int, instance: Instance, answer: str) -> JudgedAnswer:
     task = task_of(instance)
-    outcome = judge(task, optima_of(instance), read(task, answer), RewardWeights(), instance.id)
+    outcome = judge(Item(task, optima_of(instance), read(task, answer), instance.id), RewardWeights())
     return JudgedAnswer(stage_index, instance, answer, outcome)
 
 

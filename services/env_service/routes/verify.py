@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import Sequence
 
 from fastapi import APIRouter
+from fastapi.responses import Response
 
 from env_service.boards import BrokenBoard, Task, to_task
 from env_service.context import Context, ContextDep
 from env_service.pool import WorkerLost
 from env_service.records import to_plan
-from env_service.rules import Plan
+from env_service.rules import ExecuteAll, Plan
 from env_service.solver.certificate import Cause
-from env_service.verifier import Optima, judge, read
+from env_service.verifier import Item, Optima, judge, judge_all, read
 from trainee2trainer.contracts.environment import (
     Outcome,
     RewardWeights,
@@ -30,19 +31,25 @@ Loc = list[str | int]
 Board = tuple[Task, Optima | None]
 
 
-@router.post("/verify")
-async def verify(request: VerifyRequest, context: ContextDep) -> Outcome:
+@router.post("/verify", response_model=Outcome)
+async def verify(request: VerifyRequest, context: ContextDep) -> Response:
     """The verdict on one answer."""
     boards = await _boards([request], [["body"]], context)
-    return (await _outcomes([request], boards, request.rewards, context))[0]
+    outcomes = await _outcomes([request], boards, request.rewards, context)
+    return Response(outcomes[0].model_dump_json(), media_type="application/json")
 
 
-@router.post("/verify:batch")
-async def verify_batch(request: VerifyBatchRequest, context: ContextDep) -> VerifyBatchResponse:
+@router.post("/verify:batch", response_model=VerifyBatchResponse)
+async def verify_batch(request: VerifyBatchRequest, context: ContextDep) -> Response:
     """The verdicts on many answers, in their order."""
     locs: list[Loc] = [["body", "items", place] for place in range(len(request.items))]
     boards = await _boards(request.items, locs, context)
-    return VerifyBatchResponse(outcomes=await _outcomes(request.items, boards, request.rewards, context))
+    outcomes = await _outcomes(request.items, boards, request.rewards, context)
+    return Response(await asyncio.to_thread(_as_json, outcomes), media_type="application/json")
+
+
+def _as_json(outcomes: list[Outcome]) -> bytes:
+    return VerifyBatchResponse.model_construct(outcomes=outcomes).model_dump_json().encode()
 
 
 async def _boards(items: Sequence[VerifyItem], locs: list[Loc], context: Context) -> list[Board]:
@@ -65,27 +72,26 @@ async def _boards(items: Sequence[VerifyItem], locs: list[Loc], context: Context
 
 
 async def _outcomes(
-    items: Sequence[VerifyItem], boards: list[Board], rewards: RewardWeights, context: Context
+    requests: Sequence[VerifyItem], boards: list[Board], rewards: RewardWeights, context: Context
 ) -> list[Outcome]:
-    plans, outcomes = await asyncio.to_thread(_judge_all, items, boards, rewards)
+    run_all = context.pool.core.execute_all
+    items, outcomes = await asyncio.to_thread(_judge_all, requests, boards, rewards, run_all)
     # Only a valid plan on a board without certificates needs to know what is optimal there.
     for place, outcome in enumerate(outcomes):
         if not outcome.scored:
-            task = boards[place][0]
-            optima = await _optima(task, context)
-            outcomes[place] = judge(task, optima, plans[place], rewards)
+            item = items[place]
+            outcomes[place] = judge(item._replace(optima=await _optima(item.task, context)), rewards)
     return outcomes
 
 
 def _judge_all(
-    items: Sequence[VerifyItem], boards: list[Board], rewards: RewardWeights
-) -> tuple[list[Plan | None], list[Outcome]]:
-    plans = [_plan(item, board[0]) for item, board in zip(items, boards, strict=True)]
-    outcomes = [
-        judge(task, optima, plan, rewards, item.instance_id)
-        for item, (task, optima), plan in zip(items, boards, plans, strict=True)
+    requests: Sequence[VerifyItem], boards: list[Board], rewards: RewardWeights, run_all: ExecuteAll
+) -> tuple[list[Item], list[Outcome]]:
+    items = [
+        Item(task, optima, _plan(request, task), request.instance_id)
+        for request, (task, optima) in zip(requests, boards, strict=True)
     ]
-    return plans, outcomes
+    return items, judge_all(items, rewards, run_all)
 
 
 def _plan(item: VerifyItem, task: Task) -> Plan | None:

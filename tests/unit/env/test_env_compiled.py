@@ -10,10 +10,10 @@ from env_oracles import optima, random_task
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from env_service import boards, candidates, cores
+from env_service import boards, candidates, cores, rules
 from env_service.boards import Task
 from env_service.candidates import MAX_DRAWS, Request
-from env_service.compiled import cache, core
+from env_service.compiled import cache, core, executing
 from env_service.compiled.board import tables
 from env_service.compiled.forms import form, make_sheet
 from env_service.drawing import Recipe
@@ -86,6 +86,23 @@ def test_forms_are_the_same_as_in_plain_python(seed: int, size: int, agents: int
     task = random_task(random.Random(seed), size, agents, holes)
     cells = [np.array(list(some), np.int64) for some in (task.starts, task.goals, members(task.holes))]
     assert int(form(tables(size), *cells, make_sheet())) == boards.form(task)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**64 - 1), st.integers(0, 4), st.integers(0, 12))
+def test_plans_are_executed_as_in_plain_python(seed: int, spoiled: int, keep: int) -> None:
+    """Reference plans with some actions changed, lanes of any length, and noise."""
+    rng, pairs = random.Random(seed), []
+    for size, agents, holes in RECIPES[:12:3]:
+        task = random_task(rng, size, agents, holes)
+        found = core.certify(task)
+        noise = [[rng.randrange(5) for _ in range(rng.randrange(9))] for _ in range(agents)]
+        plan = [list(lane) for lane in found.plan] if isinstance(found, Certificate) else noise
+        for _ in range(spoiled):
+            lane = rng.choice(plan)
+            lane[rng.randrange(len(lane) + 1) :] = [rng.randrange(5)] * rng.randrange(3)
+        pairs += [(task, plan), (task, noise), (task, [[] for _ in range(agents)])]
+    assert executing.execute_all(pairs, keep) == rules.execute_all(pairs, keep)
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from env_service import plan_reader
 from env_service.plan_reader import read_plan
 
 U, D, L, R, W = range(5)
@@ -176,3 +177,19 @@ def test_two_hundred_kilobytes_are_read_in_a_moment(piece: str) -> None:
     started = time.perf_counter()
     read_plan(text, 2)
     assert time.perf_counter() - started < 5
+
+
+WORDS = st.lists(st.sampled_from(["UP", "DOWN", "LEFT", "RIGHT", "WAIT"]), min_size=1, max_size=6)
+
+
+@given(
+    st.lists(WORDS, min_size=2, max_size=5), st.sampled_from(["", " ", "\n", "x", "Agent 0: UP\n", ", UP"])
+)
+def test_a_bare_answer_is_read_as_any_other(lanes: list[list[str]], tail: str) -> None:
+    """The quick way for answers in exactly the asked form gives what the search through the text gives."""
+    labelled = "\n".join(f"Agent {agent}: {', '.join(lane)}" for agent, lane in enumerate(lanes))
+    shortest = min(map(len, lanes))
+    steps = [" ".join(f"{lane[step]} {step},{step}" for lane in lanes) for step in range(shortest)]
+    for text in (labelled + tail, " / ".join(steps) + tail):
+        for agents in (2, len(lanes)):
+            assert read_plan(text, agents) == plan_reader._searched(text, agents)

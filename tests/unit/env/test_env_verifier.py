@@ -10,7 +10,7 @@ from env_service.boards import Task
 from env_service.pictures import board_svg
 from env_service.prompts import TEMPLATES
 from env_service.solver.certificate import Certificate, certify
-from env_service.verifier import MAX_REPORTED_STEPS, Optima, judge, read
+from env_service.verifier import MAX_REPORTED_STEPS, Item, Optima, judge, read
 from trainee2trainer.contracts.environment import FailureCategory, Outcome, RewardWeights
 
 U, D, L, R, W = range(5)
@@ -20,7 +20,7 @@ REWARDS = RewardWeights()
 
 
 def outcome(answer: str, task: Task = CROSS, optima: Optima | None = BEST) -> Outcome:
-    return judge(task, optima, read(task, answer), REWARDS)
+    return judge(Item(task, optima, read(task, answer)), REWARDS)
 
 
 def test_the_reward_is_one_for_optimal_less_for_valid_nothing_otherwise() -> None:
@@ -32,13 +32,13 @@ def test_the_reward_is_one_for_optimal_less_for_valid_nothing_otherwise() -> Non
 
 def test_rewards_follow_the_weights_of_the_stage() -> None:
     weights = RewardWeights(optimal=0.9, valid=0.4, failure=0.1)
-    assert judge(CROSS, BEST, [[R, R], [W, D, D]], weights).reward == 0.9
-    assert judge(CROSS, BEST, [[R, R], [W, W, D, D]], weights).reward == 0.4
-    assert judge(CROSS, BEST, None, weights).reward == 0.1
+    assert judge(Item(CROSS, BEST, [[R, R], [W, D, D]]), weights).reward == 0.9
+    assert judge(Item(CROSS, BEST, [[R, R], [W, W, D, D]]), weights).reward == 0.4
+    assert judge(Item(CROSS, BEST, None), weights).reward == 0.1
 
 
 def test_optimal_means_makespan_and_soc_optimal_the_sum_of_costs() -> None:
-    slow = judge(CROSS, BEST, [[R, R], [W, W, D, D]], REWARDS)
+    slow = judge(Item(CROSS, BEST, [[R, R], [W, W, D, D]]), REWARDS)
     assert (slow.valid, slow.optimal, slow.soc_optimal, slow.makespan, slow.sum_of_costs) == (
         True,
         False,
@@ -46,9 +46,9 @@ def test_optimal_means_makespan_and_soc_optimal_the_sum_of_costs() -> None:
         4,
         6,
     )
-    even = judge(CROSS, BEST, [[W, R, R], [W, D, D]], REWARDS)
+    even = judge(Item(CROSS, BEST, [[W, R, R], [W, D, D]]), REWARDS)
     assert even.failure is FailureCategory.AGENT_CONFLICT
-    costly = judge(CROSS, Optima(3, 4), [[R, R], [W, D, D]], REWARDS)
+    costly = judge(Item(CROSS, Optima(3, 4), [[R, R], [W, D, D]]), REWARDS)
     assert (costly.optimal, costly.soc_optimal) == (True, False)
 
 
@@ -61,13 +61,13 @@ def test_what_cannot_be_read_is_scored_and_tagged() -> None:
 
 def test_a_plan_for_another_number_of_agents_is_a_parse_error() -> None:
     for plan in ([], [[R, R]], [[R, R], [W, D, D], [U]]):
-        assert judge(CROSS, BEST, plan, REWARDS).failure is FailureCategory.PARSE_ERROR
+        assert judge(Item(CROSS, BEST, plan), REWARDS).failure is FailureCategory.PARSE_ERROR
 
 
 def test_when_the_optimum_is_unknown_a_valid_plan_is_not_scored_but_a_failure_is() -> None:
-    unknown = judge(CROSS, None, [[R, R], [W, D, D]], REWARDS)
+    unknown = judge(Item(CROSS, None, [[R, R], [W, D, D]]), REWARDS)
     assert (unknown.scored, unknown.valid, unknown.reward) == (False, True, None)
-    failed = judge(CROSS, None, [[R, R], [D, D]], REWARDS)
+    failed = judge(Item(CROSS, None, [[R, R], [D, D]]), REWARDS)
     assert (failed.scored, failed.reward) == (True, 0.0)
 
 

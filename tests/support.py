@@ -1,15 +1,22 @@
 """What tests of several folders share and what is no fixture."""
 
+import asyncio
 import contextlib
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import uvicorn
 from fastapi import FastAPI
+
+from env_service.app import create_app
+from env_service.settings import EnvSettings
+from trainee2trainer.store import Store
+from trainee2trainer.store.tables import Base
 
 
 def free_port() -> int:
@@ -62,3 +69,17 @@ def assert_problem(answer: httpx.Response, status: int, *loc: str | int) -> dict
     if loc:
         assert list(loc) in [error["loc"] for error in problem["errors"]], problem
     return problem
+
+
+def env_app(folder: Path) -> FastAPI:
+    """The env service on a store of its own in `folder`, with one worker."""
+    settings = EnvSettings(data_dir=folder, store_url=None, env_workers=1)
+
+    async def tables() -> None:
+        store = Store(settings.database)
+        async with store.engine.begin() as connection:
+            await connection.run_sync(Base.metadata.create_all)
+        await store.close()
+
+    asyncio.run(tables())
+    return create_app(settings)

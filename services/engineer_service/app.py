@@ -54,6 +54,6 @@ async def _checks(app: FastAPI) -> dict[str, bool]:
 async def _answers(neighbour: EnvClient | PolicyClient) -> bool:
     try:
         async with asyncio.timeout(_NEIGHBOUR_SECONDS):
-            return all((await neighbour.ready()).values())
-    except (ClientError, TimeoutError, LookupError, ValueError):  # the last two: no answer of ours
+            return await neighbour.takes_requests()
+    except (ClientError, TimeoutError):
         return False

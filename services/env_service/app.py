@@ -9,10 +9,11 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from env_service import cores
+from env_service.benchmarks.building import Shelf
 from env_service.context import Context, Slots
 from env_service.library import Library
 from env_service.pool import SolverPool
-from env_service.routes import environments, instances, verify
+from env_service.routes import benchmarks, environments, exchange, instances, verify
 from env_service.settings import EnvSettings
 from trainee2trainer.store import Store
 from trainee2trainer.web import create_app as create_base
@@ -36,8 +37,14 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
         await pool.warm()
         # No request waits for the compiler: until it is done, plain Python gives the same answers.
         compiling = asyncio.create_task(_use_compiled(pool))
+        library = Library(store)
         app.state.context = Context(
-            store, Library(store), pool, Slots(settings.env_max_generations), settings.env_max_draws
+            store=store,
+            library=library,
+            shelf=Shelf(pool, library),
+            pool=pool,
+            generations=Slots(settings.env_max_generations),
+            max_draws=settings.env_max_draws,
         )
         try:
             yield
@@ -54,7 +61,7 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
         dispensable={COMPILED_CORE},
         max_body_bytes=MAX_BODY_BYTES,
     )
-    for resource in (environments, instances, verify):
+    for resource in (environments, exchange, instances, verify, benchmarks):
         app.include_router(resource.router)
     return app
 

@@ -7,6 +7,7 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
+from env_service.benchmarks.building import Shelf
 from env_service.library import Library
 from env_service.pool import SolverPool
 from trainee2trainer.store import Store
@@ -35,6 +36,7 @@ class Slots:
 class Context:
     store: Store
     library: Library
+    shelf: Shelf
     pool: SolverPool
     generations: Slots
     max_draws: int

@@ -12,8 +12,8 @@ from env_service.grid import ACTIONS, WAIT, members, moves, to_cell
 from env_service.rules import Plan
 from trainee2trainer.contracts.base import Message
 
-_START_MARKS = "SsABC"
-_GOAL_MARKS = "Ggabc"
+START_MARKS = "SsABC"
+GOAL_MARKS = "Ggabc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class Template:
 
 def drawn(task: Task) -> str:
     """The board as text, one row a line: S s A B C the starts, G g a b c the goals, F ice, H hole."""
-    marks = dict(zip(task.starts, _START_MARKS, strict=False)) | dict(
-        zip(task.goals, _GOAL_MARKS, strict=False)
+    marks = dict(zip(task.starts, START_MARKS, strict=False)) | dict(
+        zip(task.goals, GOAL_MARKS, strict=False)
     )
     cells = [marks.get(cell, "H" if task.holes >> cell & 1 else "F") for cell in range(task.size**2)]
     rows = [cells[start : start + task.size] for start in range(0, len(cells), task.size)]
@@ -41,8 +41,8 @@ def drawn(task: Task) -> str:
 def _plain_prompt(task: Task) -> list[Message]:
     count, size = len(task.starts), task.size
     places = "\n".join(
-        f"Agent {agent}: start {_pair(size, start)} ({_START_MARKS[agent]}), "
-        f"goal {_pair(size, goal)} ({_GOAL_MARKS[agent]})"
+        f"Agent {agent}: start {_pair(size, start)} ({START_MARKS[agent]}), "
+        f"goal {_pair(size, goal)} ({GOAL_MARKS[agent]})"
         for agent, (start, goal) in enumerate(zip(task.starts, task.goals, strict=True))
     )
     form = "\n".join(f"Agent {agent}: ACTION, ACTION, ..." for agent in range(count))

@@ -5,6 +5,7 @@ from env_service.drawing import GENERATOR_VERSION
 from env_service.generator import Made
 from env_service.grid import ACTIONS, members, to_cell
 from env_service.rules import Plan
+from env_service.solver.certificate import Certificate
 from env_service.verifier import Optima
 from trainee2trainer.contracts.environment import (
     Action,
@@ -13,6 +14,7 @@ from trainee2trainer.contracts.environment import (
     Instance,
     Provenance,
     Sampler,
+    Split,
 )
 
 _NUMBERS = {action: number for number, action in enumerate(ACTIONS)}
@@ -20,9 +22,23 @@ _NUMBERS = {action: number for number, action in enumerate(ACTIONS)}
 
 def to_instance(made: Made, configuration_id: str, seed: int, sampler: Sampler = Sampler.UNIFORM) -> Instance:
     """The instance of a generated board, with its certificates and its provenance."""
-    # What we made ourselves is not validated again: that took two thirds of the time.
     candidate = made.candidate
-    task, certificate = candidate.task, candidate.certificate
+    provenance = Provenance.model_construct(
+        generator_version=GENERATOR_VERSION,
+        configuration_id=configuration_id,
+        seed=seed,
+        index=made.address,
+        draw=candidate.draw,
+        sampler=sampler,
+    )
+    return certified(candidate.task, candidate.certificate, split_of(candidate.form), provenance)
+
+
+def certified(
+    task: Task, certificate: Certificate, split: Split, provenance: Provenance | None = None
+) -> Instance:
+    """The instance of a board and its certificates."""
+    # What we made ourselves is not validated again: that took two thirds of the time.
     return Instance.model_construct(
         id=instance_id(task),
         size=task.size,
@@ -34,15 +50,8 @@ def to_instance(made: Made, configuration_id: str, seed: int, sampler: Sampler =
         needs_wait=certificate.needs_wait,
         wait_proof=certificate.proof,
         plan_has_wait=certificate.plan_has_wait,
-        split=split_of(candidate.form),
-        provenance=Provenance.model_construct(
-            generator_version=GENERATOR_VERSION,
-            configuration_id=configuration_id,
-            seed=seed,
-            index=made.address,
-            draw=candidate.draw,
-            sampler=sampler,
-        ),
+        split=split,
+        provenance=provenance,
     )
 
 

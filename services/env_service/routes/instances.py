@@ -31,7 +31,7 @@ router = APIRouter(prefix="/v1", tags=["instances"])
 
 JSON_LINES = "application/jsonl"
 InstanceId = Annotated[str, Path(pattern=r"^[2-5]agents_\d+x\d+_[0-9a-f]{12}$", max_length=64)]
-_NOT_FOUND: dict[int | str, dict[str, Any]] = {
+NOT_FOUND: dict[int | str, dict[str, Any]] = {
     404: {"model": Problem, "description": "No instance with this id was ever generated."}
 }
 
@@ -120,7 +120,7 @@ async def _as_lines(first: list[bytes], rest: AsyncIterator[list[bytes]]) -> Asy
         yield b'{"problem":' + json.dumps(problem.marshal()).encode() + b"}\n"
 
 
-@router.get("/instances/{instance_id}.svg", responses=_NOT_FOUND, response_class=Response)
+@router.get("/instances/{instance_id}.svg", responses=NOT_FOUND, response_class=Response)
 async def draw_instance(
     instance_id: InstanceId,
     context: ContextDep,
@@ -140,7 +140,7 @@ def _picture(known: Known, answer: str | None) -> str:
     return board_svg(known.task, read(known.task, answer) if answer is not None else None)
 
 
-@router.get("/instances/{instance_id}", responses=_NOT_FOUND)
+@router.get("/instances/{instance_id}", responses=NOT_FOUND)
 async def get_instance(instance_id: InstanceId, context: ContextDep) -> Instance:
     """An instance that was generated before, by any replica."""
     instance = await context.library.get(instance_id)

@@ -7,6 +7,14 @@ from pydantic import BaseModel
 from trainee2trainer.client.errors import ProblemError, UnreachableError
 from trainee2trainer.client.http import LONG_READ_TIMEOUT, ServiceClient
 from trainee2trainer.contracts.base import Problem
+from trainee2trainer.contracts.benchmark import (
+    Benchmark,
+    BenchmarkDefinition,
+    BenchmarkEvaluation,
+    BenchmarkEvaluationRequest,
+    BenchmarkList,
+    ImportedBatch,
+)
 from trainee2trainer.contracts.environment import (
     EnvironmentFamily,
     EnvironmentList,
@@ -48,6 +56,42 @@ class EnvClient(ServiceClient):
     async def picture(self, instance_id: str, plan: str | None = None) -> str:
         """The board as SVG, with what `plan` does on it."""
         return (await self._send("GET", f"/v1/instances/{instance_id}.svg", params={"plan": plan})).text
+
+    async def movingai_map(self, instance_id: str) -> str:
+        return (await self._send("GET", f"/v1/instances/{instance_id}.map")).text
+
+    async def movingai_scenario(self, instance_id: str) -> str:
+        return (await self._send("GET", f"/v1/instances/{instance_id}.scen")).text
+
+    async def import_instances(self, lines: str) -> ImportedBatch:
+        """Boards from JSON Lines, of the published data set or of our own export."""
+        answer = await self._send("POST", "/v1/instances:import", body=lines, read_timeout=LONG_READ_TIMEOUT)
+        return ImportedBatch.model_validate_json(answer.content, extra="ignore")
+
+    async def benchmarks(self) -> list[BenchmarkDefinition]:
+        return (await self._get("/v1/benchmarks", BenchmarkList)).items
+
+    async def benchmark(self, name: str) -> Benchmark:
+        return await self._get(f"/v1/benchmarks/{name}", Benchmark, read_timeout=LONG_READ_TIMEOUT)
+
+    async def benchmark_instances(self, name: str, template: str | None = None) -> list[InstanceRow]:
+        answer = await self._send(
+            "GET",
+            f"/v1/benchmarks/{name}/instances",
+            params={"template": template},
+            read_timeout=LONG_READ_TIMEOUT,
+        )
+        return [InstanceRow.model_validate_json(line, extra="ignore") for line in answer.text.splitlines()]
+
+    async def benchmark_parquet(self, name: str) -> bytes:
+        answer = await self._send("GET", f"/v1/benchmarks/{name}.parquet", read_timeout=LONG_READ_TIMEOUT)
+        return answer.content
+
+    async def evaluate(self, name: str, request: BenchmarkEvaluationRequest) -> BenchmarkEvaluation:
+        """The table of a model's answers to a benchmark set."""
+        return await self._post(
+            f"/v1/benchmarks/{name}:evaluate", BenchmarkEvaluation, request, read_timeout=LONG_READ_TIMEOUT
+        )
 
     async def verify(self, request: VerifyRequest) -> Outcome:
         return await self._post("/v1/verify", Outcome, request)

@@ -53,16 +53,28 @@ class ServiceClient:
         return (await self._send("GET", "/livez")).is_success
 
     async def ready(self) -> dict[str, bool]:
-        """What the service needs, and whether it is there; it is ready when all are true."""
-        try:
-            response = await self._http.get("/readyz", headers=_headers())
-        except httpx.TransportError as error:
-            raise self._unreachable(error) from error
-        checks: dict[str, bool] = response.json()["checks"]
+        """What the service needs, and whether it is there."""
+        checks: dict[str, bool] = (await self._readiness()).json()["checks"]
         return checks
 
-    async def _get(self, path: str, answer: type[Model], params: Mapping[str, Any] | None = None) -> Model:
-        return _read(answer, await self._send("GET", path, params=params))
+    async def takes_requests(self) -> bool:
+        """Whether all is there that the service cannot do without."""
+        return (await self._readiness()).is_success
+
+    async def _readiness(self) -> httpx.Response:
+        try:
+            return await self._http.get("/readyz", headers=_headers())
+        except httpx.TransportError as error:
+            raise self._unreachable(error) from error
+
+    async def _get(
+        self,
+        path: str,
+        answer: type[Model],
+        params: Mapping[str, Any] | None = None,
+        read_timeout: float = READ_TIMEOUT,
+    ) -> Model:
+        return _read(answer, await self._send("GET", path, params=params, read_timeout=read_timeout))
 
     async def _post(
         self,
@@ -87,7 +99,7 @@ class ServiceClient:
         path: str,
         *,
         params: Mapping[str, Any] | None = None,
-        body: BaseModel | None = None,
+        body: BaseModel | str | None = None,
         headers: Mapping[str, str] | None = None,
         repeatable: bool = True,
         read_timeout: float = READ_TIMEOUT,
@@ -152,12 +164,11 @@ class ServiceClient:
         path: str,
         *,
         params: Mapping[str, Any] | None = None,
-        body: BaseModel | None = None,
+        body: BaseModel | str | None = None,
         headers: Mapping[str, str] | None = None,
         read_timeout: float,
     ) -> httpx.Request:
-        content = body.model_dump_json().encode() if body is not None else None
-        typed = {"Content-Type": "application/json"} if content is not None else {}
+        content, typed = _encoded(body)
         return self._http.build_request(
             method,
             path,
@@ -169,6 +180,15 @@ class ServiceClient:
 
     def _unreachable(self, error: httpx.TransportError) -> UnreachableError:
         return UnreachableError(f"{self.base_url} gives no answer: {error or type(error).__name__}")
+
+
+def _encoded(body: BaseModel | str | None) -> tuple[bytes | None, dict[str, str]]:
+    """The body and its type; text is JSON Lines."""
+    if body is None:
+        return None, {}
+    if isinstance(body, str):
+        return body.encode(), {"Content-Type": "application/jsonl"}
+    return body.model_dump_json().encode(), {"Content-Type": "application/json"}
 
 
 def new_key() -> str:

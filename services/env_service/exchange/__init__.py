@@ -1,0 +1,1 @@
+"""Boards to and from elsewhere: the published JSON Lines, Parquet, and the maps and scenarios of MovingAI."""

@@ -71,9 +71,9 @@ def assert_problem(answer: httpx.Response, status: int, *loc: str | int) -> dict
     return problem
 
 
-def env_app(folder: Path) -> FastAPI:
+def env_app(folder: Path, settings: EnvSettings | None = None) -> FastAPI:
     """The env service on a store of its own in `folder`, with one worker."""
-    settings = EnvSettings(data_dir=folder, store_url=None, env_workers=1)
+    settings = settings or EnvSettings(data_dir=folder, store_url=None, env_workers=1)
 
     async def tables() -> None:
         store = Store(settings.database)

@@ -11,9 +11,10 @@ from fastapi import FastAPI
 from env_service import cores
 from env_service.benchmarks.building import Shelf
 from env_service.context import Context, Slots
+from env_service.episodes.keeping import Episodes
 from env_service.library import Library
 from env_service.pool import SolverPool
-from env_service.routes import benchmarks, environments, exchange, instances, verify
+from env_service.routes import benchmarks, environments, episodes, exchange, instances, verify
 from env_service.settings import EnvSettings
 from trainee2trainer.store import Store
 from trainee2trainer.web import create_app as create_base
@@ -38,10 +39,15 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
         # No request waits for the compiler: until it is done, plain Python gives the same answers.
         compiling = asyncio.create_task(_use_compiled(pool))
         library = Library(store)
+        idle_seconds = settings.env_episode_idle_s
+        episodes_ = Episodes(store, idle_seconds, settings.env_max_episodes)
+        sweeping = asyncio.create_task(episodes_.sweep())
         app.state.context = Context(
             store=store,
             library=library,
             shelf=Shelf(pool, library),
+            episodes=episodes_,
+            idle_seconds=idle_seconds,
             pool=pool,
             generations=Slots(settings.env_max_generations),
             max_draws=settings.env_max_draws,
@@ -50,6 +56,7 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
             yield
         finally:
             compiling.cancel()
+            sweeping.cancel()
             pool.close()
             await store.close()
 
@@ -61,7 +68,7 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
         dispensable={COMPILED_CORE},
         max_body_bytes=MAX_BODY_BYTES,
     )
-    for resource in (environments, exchange, instances, verify, benchmarks):
+    for resource in (environments, exchange, instances, verify, episodes, benchmarks):
         app.include_router(resource.router)
     return app
 

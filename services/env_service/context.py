@@ -8,6 +8,7 @@ from typing import Annotated, cast
 from fastapi import Depends, Request
 
 from env_service.benchmarks.building import Shelf
+from env_service.episodes.keeping import Episodes
 from env_service.library import Library
 from env_service.pool import SolverPool
 from trainee2trainer.store import Store
@@ -37,6 +38,8 @@ class Context:
     store: Store
     library: Library
     shelf: Shelf
+    episodes: Episodes
+    idle_seconds: float
     pool: SolverPool
     generations: Slots
     max_draws: int

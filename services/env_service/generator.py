@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from env_service.candidates import MAX_DRAWS, WRONG_WAIT, Candidate, Find, Request
-from env_service.drawing import Recipe, stream_key
+from env_service.drawing import Recipe, mixed, stream_key
 from env_service.quotas import configuration_id, hole_count, index_of, order, quotas
 from trainee2trainer.contracts.environment import (
     EnvironmentConfig,
@@ -24,6 +24,7 @@ from trainee2trainer.contracts.environment import (
 
 PATIENCE = 32
 CHUNK = 256
+_LOTS = 1_000
 DUPLICATE = "duplicate"
 
 
@@ -98,6 +99,24 @@ class _Search:
     @property
     def over(self) -> bool:
         return self.dry is not None or len(self.candidates) >= PATIENCE
+
+
+def draw_one(
+    configuration: EnvironmentConfig, seed: int, *, split: Split, find: Find, max_draws: int = MAX_DRAWS
+) -> Made:
+    """One instance: its size and wait class as likely as the configuration has them, all by the seed.
+
+    Raises OutOfReach and Impossible, as a batch does.
+    """
+    shares = quotas(configuration, _LOTS)
+    lot = mixed(seed & (1 << 64) - 1) * _LOTS >> 64
+    recipe, _ = next(islice(order(shares), lot, None))
+    address = index_of(recipe, 0)
+    key = stream_key(configuration_id(configuration), seed, address)
+    (answer,) = find([Request(recipe, split, key, first=0, wanted=1, max_draws=max_draws)])
+    if not answer.candidates:
+        raise OutOfReach(recipe, "wait_ratio", 0, sum((answer.dry or {}).values()))
+    return Made(address, answer.candidates[0])
 
 
 class Batch:

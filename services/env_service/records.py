@@ -11,6 +11,7 @@ from trainee2trainer.contracts.environment import (
     Action,
     AgentTask,
     BoardTask,
+    Cell,
     Instance,
     Provenance,
     Sampler,
@@ -42,7 +43,7 @@ def certified(
     return Instance.model_construct(
         id=instance_id(task),
         size=task.size,
-        holes=[to_cell(task.size, hole) for hole in members(task.holes)],
+        holes=holes_of(task),
         agents=agent_tasks(task),
         optimal_makespan=certificate.makespan,
         optimal_sum_of_costs=certificate.sum_of_costs,
@@ -53,6 +54,10 @@ def certified(
         split=split,
         provenance=provenance,
     )
+
+
+def holes_of(task: Task) -> list[Cell]:
+    return [to_cell(task.size, hole) for hole in members(task.holes)]
 
 
 def agent_tasks(task: Task) -> list[AgentTask]:

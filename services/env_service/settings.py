@@ -22,3 +22,9 @@ class EnvSettings(Settings):
         ge=1,
         description="Random boards in a row without a fitting one, after which a quota is out of reach.",
     )
+    env_max_episodes: int = Field(
+        default=4_096, ge=1, le=1_000_000, description="Episodes open at a time; one more is answered 429."
+    )
+    env_episode_idle_s: float = Field(
+        default=600, gt=0, le=86_400, description="An episode that nobody touches for so long is over."
+    )

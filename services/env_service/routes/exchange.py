@@ -63,6 +63,10 @@ async def import_instances(request: Request, context: ContextDep) -> ImportedBat
                 rows.append(result)
             else:
                 faults.append(result)
+    if not rows:
+        raise problems.invalid(
+            ["body", faults[0].line], f"no line can be taken; {faults[0].rule}", "no_board"
+        )
     await context.library.save(Rendered(row.instance.id, row.instance.model_dump_json(), b"") for row in rows)
     return ImportedBatch(rows=rows, problems=faults)
 

@@ -27,6 +27,7 @@ from trainee2trainer.contracts.environment import (
     VerifyBatchResponse,
     VerifyRequest,
 )
+from trainee2trainer.contracts.episode import Episode, EpisodeCreate, EpisodeStep
 
 
 class EnvClient(ServiceClient):
@@ -67,6 +68,26 @@ class EnvClient(ServiceClient):
         """Boards from JSON Lines, of the published data set or of our own export."""
         answer = await self._send("POST", "/v1/instances:import", body=lines, read_timeout=LONG_READ_TIMEOUT)
         return ImportedBatch.model_validate_json(answer.content, extra="ignore")
+
+    async def create_episode(self, request: EpisodeCreate, idempotency_key: str | None = None) -> Episode:
+        return await self._post(
+            "/v1/episodes",
+            Episode,
+            request,
+            repeatable=idempotency_key is not None,
+            idempotency_key=idempotency_key,
+        )
+
+    async def episode(self, episode_id: str) -> Episode:
+        return await self._get(f"/v1/episodes/{episode_id}", Episode)
+
+    async def step(self, episode_id: str, request: EpisodeStep) -> Episode:
+        """With the number of the step given, a lost answer is asked for again."""
+        path = f"/v1/episodes/{episode_id}/step"
+        return await self._post(path, Episode, request, repeatable=request.step is not None)
+
+    async def close_episode(self, episode_id: str) -> None:
+        await self._send("DELETE", f"/v1/episodes/{episode_id}")
 
     async def benchmarks(self) -> list[BenchmarkDefinition]:
         return (await self._get("/v1/benchmarks", BenchmarkList)).items

@@ -6,26 +6,22 @@ database's: a worker's clock may be wrong.
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import structlog
 from prometheus_client import Counter
-from sqlalchemy import CursorResult, or_, select, text, update
+from sqlalchemy import CursorResult, or_, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from trainee2trainer.jobs.subjects import WORKABLE, LeasedRecord, SubjectKind
-from trainee2trainer.store import Store
+from trainee2trainer.store import Store, database_now
 
 log = structlog.get_logger()
 
 REFUSED = Counter("t2t_stale_writes_refused_total", "Writes refused because another worker holds the lease.")
 BEATS_PER_LEASE = 5
-_CLOCKS = {
-    "sqlite": "SELECT strftime('%Y-%m-%d %H:%M:%f+00:00', 'now')",
-    "postgresql": "SELECT clock_timestamp()",
-}
 
 
 class StaleLease(Exception):
@@ -40,12 +36,6 @@ class Lease:
     subject_id: str
     token: int
     seconds: float
-
-
-async def database_now(session: AsyncSession) -> datetime:
-    """The time by the database's clock."""
-    now = await session.scalar(text(_CLOCKS[session.get_bind().dialect.name]))
-    return now if isinstance(now, datetime) else datetime.fromisoformat(str(now))
 
 
 async def claim(store: Store, kind: SubjectKind, subject_id: str, owner: str, seconds: float) -> Lease | None:

@@ -10,10 +10,9 @@ import structlog
 from sqlalchemy import or_, select
 from sqlalchemy.exc import DBAPIError
 
-from trainee2trainer.jobs.leases import database_now
 from trainee2trainer.jobs.queue import Queue
 from trainee2trainer.jobs.subjects import WORKABLE, LeasedRecord, SubjectKind
-from trainee2trainer.store import Store
+from trainee2trainer.store import Store, database_now
 
 log = structlog.get_logger()
 

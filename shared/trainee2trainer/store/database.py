@@ -11,10 +11,20 @@ from sqlalchemy import event, text
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
 
 BUSY_TIMEOUT_MS = 30_000
+_CLOCKS = {
+    "sqlite": "SELECT strftime('%Y-%m-%d %H:%M:%f+00:00', 'now')",
+    "postgresql": "SELECT clock_timestamp()",
+}
 
 
 def utcnow() -> datetime:
     return datetime.now(UTC)
+
+
+async def database_now(session: AsyncSession) -> datetime:
+    """The time by the database's clock: that of a process may be wrong."""
+    now = await session.scalar(text(_CLOCKS[session.get_bind().dialect.name]))
+    return now if isinstance(now, datetime) else datetime.fromisoformat(str(now))
 
 
 def new_id(prefix: str) -> str:

@@ -63,6 +63,22 @@ class InstanceRecord(Base):
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
 
 
+class EpisodeRecord(Base):
+    """An interactive episode: its board and the actions so far are all there is to it."""
+
+    __tablename__ = "episodes"
+
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    setup: Mapped[dict[str, Any]]
+    actions: Mapped[str] = mapped_column(Text)
+    steps: Mapped[int]
+    ended: Mapped[str | None] = mapped_column(String(16))
+    created_at: Mapped[datetime]
+    touched_at: Mapped[datetime]
+
+    __table_args__ = (Index("ix_episodes_ended_touched", "ended", "touched_at"),)
+
+
 class CheckpointRecord(Base):
     """The row is the commit: a directory without it does not exist for anybody."""
 

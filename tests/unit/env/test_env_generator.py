@@ -18,7 +18,7 @@ from env_service.boards import form, split_of
 from env_service.candidates import find
 from env_service.compiled import core
 from env_service.drawing import Recipe, draw, stream_key
-from env_service.generator import Batch, Made, OutOfReach
+from env_service.generator import Batch, Made, OutOfReach, draw_one
 from env_service.quotas import (
     Impossible,
     configuration_id,
@@ -287,3 +287,15 @@ def test_conflict_seeded_draws_obey_the_recipe(key: int, size: int, agents: int,
     assert len(set(cells)) == 2 * agents
     assert task.holes.bit_count() == holes
     assert all(task.free >> cell & 1 for cell in cells)
+
+
+def test_one_instance_by_seed_is_as_likely_as_the_configuration_has_it() -> None:
+    kinds = Counter()
+    for seed in range(400):
+        made = draw_one(MIXED, seed, split=Split.TRAIN, find=core.find)
+        kinds[made.candidate.task.size, made.candidate.certificate.needs_wait] += 1
+    assert set(kinds) == {(3, False), (3, True), (4, False), (4, True), (6, False)}
+    assert 160 < kinds[4, False] + kinds[4, True] < 240
+    assert draw_one(MIXED, 7, split=Split.TRAIN, find=core.find) == draw_one(
+        MIXED, 7, split=Split.TRAIN, find=find
+    )

@@ -1,0 +1,1 @@
+"""Interactive episodes: played step by step, and held by the store alone."""

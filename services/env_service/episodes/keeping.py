@@ -1,0 +1,107 @@
+"""Episodes in the store. No process holds one, so any worker of the service may take the next step."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+from prometheus_client import Counter
+from sqlalchemy import CursorResult, delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from env_service.episodes.playing import Position, Setup
+from trainee2trainer.contracts.episode import EndReason
+from trainee2trainer.store import Store, database_now, new_id
+from trainee2trainer.store.tables import EpisodeRecord as Record
+
+ENDED = Counter("t2t_episodes_ended_total", "Episodes that are over, by reason.", ["reason"])
+_KEPT_AFTER_THE_END = timedelta(hours=1)
+
+
+class Full(Exception):
+    """As many episodes are open as may be."""
+
+
+class Episodes:
+    """Begins, finds and moves on episodes; ends those nobody has touched for `idle_seconds`."""
+
+    def __init__(self, store: Store, idle_seconds: float, most: int) -> None:
+        self._store = store
+        self._idle = timedelta(seconds=idle_seconds)
+        self._most = most
+
+    async def begin(self, setup: Setup) -> Position:
+        """A new episode. Raises Full."""
+        id_ = new_id("episode")
+        async with self._store.session() as session:
+            now = await database_now(session)
+            await self._reap(session)
+            open_ = await session.scalar(select(func.count()).where(Record.ended.is_(None)))
+            if (open_ or 0) >= self._most:
+                raise Full
+            row = {"id": id_, "setup": setup.model_dump(mode="json"), "actions": "", "steps": 0}
+            await session.execute(insert(Record).values(**row, created_at=now, touched_at=now))
+        return Position(id_, setup, "", None)
+
+    async def get(self, id_: str) -> Position | None:
+        """The episode as it is; one that has been idle too long is over."""
+        async with self._store.session() as session:
+            await self._reap(session, id_)
+            return await _position(session, id_)
+
+    async def move(self, before: Position, after: Position) -> bool:
+        """Writes a step if nobody else has written one since `before` was read."""
+        async with self._store.session() as session:
+            moved = await session.execute(
+                update(Record)
+                .where(Record.id == before.id, Record.steps == before.steps, Record.ended.is_(None))
+                .values(
+                    actions=after.actions,
+                    steps=after.steps,
+                    ended=after.ended,
+                    touched_at=await database_now(session),
+                )
+            )
+        return _count(moved, after.ended)
+
+    async def close(self, id_: str, reason: EndReason = EndReason.CLOSED) -> None:
+        """Ends an episode; one that is over stays as it ended."""
+        async with self._store.session() as session:
+            closed = await session.execute(
+                update(Record).where(Record.id == id_, Record.ended.is_(None)).values(ended=reason)
+            )
+        _count(closed, reason)
+
+    async def sweep(self) -> None:
+        """Ends idle episodes and forgets those that ended long ago, again and again."""
+        pause = min(60.0, self._idle.total_seconds() / 2)
+        while True:
+            await asyncio.sleep(pause)
+            async with self._store.session() as session:
+                await self._reap(session)
+                old = await database_now(session) - _KEPT_AFTER_THE_END - self._idle
+                await session.execute(
+                    delete(Record).where(Record.ended.is_not(None), Record.touched_at < old)
+                )
+
+    async def _reap(self, session: AsyncSession, id_: str | None = None) -> None:
+        late = await database_now(session) - self._idle
+        idle = update(Record).where(Record.ended.is_(None), Record.touched_at < late)
+        if id_ is not None:
+            idle = idle.where(Record.id == id_)
+        _count(await session.execute(idle.values(ended=EndReason.IDLE)), EndReason.IDLE)
+
+
+async def _position(session: AsyncSession, id_: str) -> Position | None:
+    record = await session.get(Record, id_)
+    if record is None:
+        return None
+    ended = EndReason(record.ended) if record.ended else None
+    return Position(record.id, Setup.model_validate(record.setup), record.actions, ended)
+
+
+def _count(result: Any, reason: EndReason | None) -> bool:
+    assert isinstance(result, CursorResult)
+    changed = int(result.rowcount)
+    if changed and reason is not None:
+        ENDED.labels(reason=reason.value).inc(changed)
+    return changed > 0

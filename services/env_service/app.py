@@ -14,7 +14,7 @@ from env_service.context import Context, Slots
 from env_service.episodes.keeping import Episodes
 from env_service.library import Library
 from env_service.pool import SolverPool
-from env_service.routes import benchmarks, environments, episodes, exchange, instances, verify
+from env_service.routes import benchmarks, environments, episodes, exchange, instances, pictures, verify
 from env_service.settings import EnvSettings
 from trainee2trainer.store import Store
 from trainee2trainer.web import create_app as create_base
@@ -68,7 +68,7 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
         dispensable={COMPILED_CORE},
         max_body_bytes=MAX_BODY_BYTES,
     )
-    for resource in (environments, exchange, instances, verify, episodes, benchmarks):
+    for resource in (environments, pictures, exchange, instances, verify, episodes, benchmarks):
         app.include_router(resource.router)
     return app
 

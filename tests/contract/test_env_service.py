@@ -297,3 +297,19 @@ async def test_a_killed_worker_is_an_error_and_then_replaced() -> None:
 
 def test_the_data_folder_holds_only_the_store(settings: EnvSettings) -> None:
     assert {path.name.split("-")[0] for path in Path(settings.data_dir).iterdir()} == {"store.db"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "media"), [("svg", "image/svg+xml"), ("gif", "image/gif"), ("txt", "text/plain")]
+)
+def test_pictures_of_every_kind_take_any_answer(
+    client: TestClient, batch: dict[str, Any], kind: str, media: str
+) -> None:
+    row = batch["rows"][0]
+    path = f"/v1/instances/{row['instance']['id']}.{kind}"
+    for plan in (None, row["answer"], "nonsense", "\x00<script>", "UP " * 10_000):
+        answer = client.get(path, params={"plan": plan} if plan is not None else {})
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith(media)
+        assert b"<script>" not in answer.content
+    problem(client.get(f"/v1/instances/2agents_3x3_000000000000.{kind}"), 404)

@@ -1,26 +1,22 @@
-"""Instances: made by configuration, found by id, drawn as a picture."""
+"""Instances: made by configuration, found by id."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query
+from fastapi import APIRouter, Header, Path
 from fastapi.responses import Response, StreamingResponse
 from rfc9457 import Problem as ProblemRaised
 
 from env_service.context import Context, ContextDep
 from env_service.generator import Batch, OutOfReach
-from env_service.library import Known
-from env_service.pictures import board_svg
 from env_service.pool import WorkerLost
 from env_service.prompts import TEMPLATES
 from env_service.quotas import Impossible
 from env_service.rendering import Origin
-from env_service.verifier import read
 from trainee2trainer.contracts.base import Problem
 from trainee2trainer.contracts.environment import (
-    MAX_ANSWER_CHARS,
     GeneratedBatch,
     GenerateRequest,
     Instance,
@@ -118,26 +114,6 @@ async def _as_lines(first: list[bytes], rest: AsyncIterator[list[bytes]]) -> Asy
         # The status line is long gone: the last line has to say it.
         yield b"".join(line + b"\n" for line in chunk)
         yield b'{"problem":' + json.dumps(problem.marshal()).encode() + b"}\n"
-
-
-@router.get("/instances/{instance_id}.svg", responses=NOT_FOUND, response_class=Response)
-async def draw_instance(
-    instance_id: InstanceId,
-    context: ContextDep,
-    plan: Annotated[
-        str | None, Query(max_length=MAX_ANSWER_CHARS, description="An answer to draw on the board.")
-    ] = None,
-) -> Response:
-    """The board as SVG; with a plan, what the plan does up to its first violation, which is marked in red."""
-    known = (await context.library.known([instance_id])).get(instance_id)
-    if known is None:
-        raise problems.not_found("instance", instance_id)
-    picture = await asyncio.to_thread(_picture, known, plan)
-    return Response(picture, media_type="image/svg+xml")
-
-
-def _picture(known: Known, answer: str | None) -> str:
-    return board_svg(known.task, read(known.task, answer) if answer is not None else None)
 
 
 @router.get("/instances/{instance_id}", responses=NOT_FOUND)

@@ -58,6 +58,15 @@ class EnvClient(ServiceClient):
         """The board as SVG, with what `plan` does on it."""
         return (await self._send("GET", f"/v1/instances/{instance_id}.svg", params={"plan": plan})).text
 
+    async def animation(self, instance_id: str, plan: str | None = None) -> bytes:
+        """The plan as an animated GIF."""
+        return (await self._send("GET", f"/v1/instances/{instance_id}.gif", params={"plan": plan})).content
+
+    async def text_picture(self, instance_id: str, plan: str | None = None, colour: bool = True) -> str:
+        """The board and the plan for a terminal."""
+        params = {"plan": plan, "colour": colour}
+        return (await self._send("GET", f"/v1/instances/{instance_id}.txt", params=params)).text
+
     async def movingai_map(self, instance_id: str) -> str:
         return (await self._send("GET", f"/v1/instances/{instance_id}.map")).text
 

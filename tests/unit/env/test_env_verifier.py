@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from env_service.boards import Task
-from env_service.pictures import board_svg
+from env_service.pictures.svg import board_svg
 from env_service.prompts import TEMPLATES
 from env_service.solver.certificate import Certificate, certify
 from env_service.verifier import MAX_REPORTED_STEPS, Item, Optima, judge, read
@@ -135,5 +135,5 @@ def test_the_picture_shows_every_agent_and_marks_the_first_fault() -> None:
     for picture in (plain, faulty):
         assert picture.startswith("<svg") and picture.endswith("</svg>")
         assert picture.count(">0</text>") == picture.count(">1</text>") == 2
-    assert "agent_conflict in step 0, agents 0, 1" in faulty
+    assert "agent_conflict (vertex) in step 0: agents 0, 1 at (1, 1)" in faulty
     assert "agent_conflict" not in plain

@@ -307,7 +307,7 @@ def test_pictures_of_every_kind_take_any_answer(
 ) -> None:
     row = batch["rows"][0]
     path = f"/v1/instances/{row['instance']['id']}.{kind}"
-    for plan in (None, row["answer"], "nonsense", "\x00<script>", "UP " * 10_000):
+    for plan in (None, row["answer"], "nonsense", "\x00<script>", "UP " * 1_300):
         answer = client.get(path, params={"plan": plan} if plan is not None else {})
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith(media)

@@ -4,14 +4,18 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
+import structlog
 from prometheus_client import Counter
 from sqlalchemy import CursorResult, delete, func, insert, select, update
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from env_service.episodes.playing import Position, Setup
 from trainee2trainer.contracts.episode import EndReason
 from trainee2trainer.store import Store, database_now, new_id
 from trainee2trainer.store.tables import EpisodeRecord as Record
+
+log = structlog.get_logger()
 
 ENDED = Counter("t2t_episodes_ended_total", "Episodes that are over, by reason.", ["reason"])
 _KEPT_AFTER_THE_END = timedelta(hours=1)
@@ -45,8 +49,16 @@ class Episodes:
     async def get(self, id_: str) -> Position | None:
         """The episode as it is; one that has been idle too long is over."""
         async with self._store.session() as session:
-            await self._reap(session, id_)
-            return await _position(session, id_)
+            record = await session.get(Record, id_)
+            if record is None:
+                return None
+            late = record.ended is None and record.touched_at < await database_now(session) - self._idle
+        # Only now a write: most reads must not wait for the store's one writer.
+        if late:
+            await self.close(id_, EndReason.IDLE)
+            return await self.get(id_)
+        ended = EndReason(record.ended) if record.ended else None
+        return Position(record.id, Setup.model_validate(record.setup), record.actions, ended)
 
     async def move(self, before: Position, after: Position) -> bool:
         """Writes a step if nobody else has written one since `before` was read."""
@@ -76,27 +88,20 @@ class Episodes:
         pause = min(60.0, self._idle.total_seconds() / 2)
         while True:
             await asyncio.sleep(pause)
-            async with self._store.session() as session:
-                await self._reap(session)
-                old = await database_now(session) - _KEPT_AFTER_THE_END - self._idle
-                await session.execute(
-                    delete(Record).where(Record.ended.is_not(None), Record.touched_at < old)
-                )
+            try:
+                async with self._store.session() as session:
+                    await self._reap(session)
+                    old = await database_now(session) - _KEPT_AFTER_THE_END - self._idle
+                    await session.execute(
+                        delete(Record).where(Record.ended.is_not(None), Record.touched_at < old)
+                    )
+            except (DBAPIError, OSError) as error:
+                log.warning("episodes_not_swept", error=str(error))
 
-    async def _reap(self, session: AsyncSession, id_: str | None = None) -> None:
+    async def _reap(self, session: AsyncSession) -> None:
         late = await database_now(session) - self._idle
         idle = update(Record).where(Record.ended.is_(None), Record.touched_at < late)
-        if id_ is not None:
-            idle = idle.where(Record.id == id_)
         _count(await session.execute(idle.values(ended=EndReason.IDLE)), EndReason.IDLE)
-
-
-async def _position(session: AsyncSession, id_: str) -> Position | None:
-    record = await session.get(Record, id_)
-    if record is None:
-        return None
-    ended = EndReason(record.ended) if record.ended else None
-    return Position(record.id, Setup.model_validate(record.setup), record.actions, ended)
 
 
 def _count(result: Any, reason: EndReason | None) -> bool:

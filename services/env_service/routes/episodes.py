@@ -4,9 +4,11 @@ import asyncio
 from typing import Annotated, Any
 
 from anyio import CancelScope
+from asgi_correlation_id import correlation_id
 from fastapi import APIRouter, Path, Response, WebSocket, WebSocketDisconnect
 from pydantic import TypeAdapter, ValidationError
 from rfc9457 import Problem as ProblemRaised
+from sqlalchemy.exc import OperationalError
 
 from env_service.context import Context, ContextDep
 from env_service.episodes import serving
@@ -28,7 +30,7 @@ from trainee2trainer.web.idempotency import IdempotentRoute
 
 router = APIRouter(prefix="/v1/episodes", tags=["episodes"], route_class=IdempotentRoute)
 
-MAX_MESSAGE_CHARS = 262_144
+MAX_MESSAGE_CHARS = 65_536
 
 EpisodeId = Annotated[str, Path(pattern=r"^episode-[0-9a-f]{16}$", max_length=64)]
 _NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "No such episode."}}
@@ -98,9 +100,13 @@ async def _receive(socket: WebSocket, context: Context) -> str | None:
     """The next message, or None when there was none for too long."""
     try:
         async with asyncio.timeout(context.idle_seconds):
-            return await socket.receive_text()
+            message = await socket.receive()
     except TimeoutError:
         return None
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1005))
+    # A binary frame is no message of ours: the answer to it says so.
+    return message.get("text") or ""
 
 
 class _Session:
@@ -120,6 +126,8 @@ class _Session:
             if isinstance(message, CloseMessage):
                 return None
             episode = await self._do(message)
+        except OperationalError:
+            return _error("SESSION_ERROR", problems.unavailable("The store does not answer."))
         except ValidationError as error:
             first = error.errors()[0]
             loc: list[str | int] = ["message", *first["loc"]]
@@ -132,8 +140,8 @@ class _Session:
 
     async def _do(self, message: SocketMessage) -> Episode:
         if isinstance(message, ResetMessage):
-            await self.end()
             episode = await serving.create(message.data, self.context)
+            await self.end()
             self.episode_id = episode.id
             return episode
         if self.episode_id is None:
@@ -157,6 +165,6 @@ def _observed(episode: Episode) -> dict[str, Any]:
 
 
 def _error(code: str, problem: ProblemRaised) -> dict[str, Any]:
-    told = Problem.model_validate(problem.marshal())
+    told = Problem.model_validate(problem.marshal() | {"request_id": correlation_id.get()})
     error = SocketError(code=code, message=told.detail, problem=told)
     return {"type": "error", "data": error.model_dump(mode="json")}

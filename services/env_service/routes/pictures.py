@@ -13,14 +13,16 @@ from env_service.pictures.gif import board_gif
 from env_service.pictures.svg import board_svg
 from env_service.routes.instances import NOT_FOUND, InstanceId
 from env_service.verifier import read
-from trainee2trainer.contracts.environment import MAX_ANSWER_CHARS
 from trainee2trainer.web import problems
 
 router = APIRouter(prefix="/v1/instances", tags=["pictures"])
 
+MAX_SHOWN_CHARS = 4_000
+"""As much as fits into an address, and more than the steps that are shown."""
+
 Answer = Annotated[
     str | None,
-    Query(alias="plan", max_length=MAX_ANSWER_CHARS, description="An answer, read as by /v1/verify."),
+    Query(alias="plan", max_length=MAX_SHOWN_CHARS, description="An answer, read as by /v1/verify."),
 ]
 
 

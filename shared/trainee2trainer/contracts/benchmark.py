@@ -10,6 +10,7 @@ from trainee2trainer.contracts.environment import (
     EnvironmentConfig,
     FailureCategory,
     Instance,
+    InstanceId,
     RealisedSize,
 )
 
@@ -60,7 +61,7 @@ class Benchmark(Contract):
 class Completion(Contract):
     """One answer to one instance. Several answers to the same instance are samples of it."""
 
-    instance_id: str = Field(max_length=64)
+    instance_id: InstanceId
     answer: str = Field(max_length=MAX_ANSWER_CHARS)
 
 

@@ -14,6 +14,7 @@ MAX_INSTANCES = 50_000
 MAX_VERIFY_BATCH = 4_096
 MAX_ANSWER_CHARS = 262_144
 
+InstanceId = Annotated[str, Field(pattern=r"^[2-5]agents_\d+x\d+_[0-9a-f]{12}$", max_length=64)]
 MapSize = Annotated[int, Field(ge=MIN_SIZE, le=MAX_SIZE)]
 Cell = tuple[int, int]
 """(row, column); row 0 at the top, column 0 at the left."""
@@ -122,7 +123,7 @@ class Provenance(Contract):
 class Instance(Contract):
     """A board, its agents, and certificates of what is optimal on it."""
 
-    id: str = Field(pattern=r"^[2-5]agents_\d+x\d+_[0-9a-f]{12}$")
+    id: InstanceId
     size: MapSize
     holes: list[Cell]
     agents: list[AgentTask] = Field(min_length=MIN_AGENTS, max_length=MAX_AGENTS)
@@ -205,7 +206,7 @@ class RewardWeights(Contract):
 class VerifyItem(Contract):
     """One answer to one instance; give the instance by id or inline, the answer as text or as a plan."""
 
-    instance_id: str | None = None
+    instance_id: InstanceId | None = None
     instance: BoardTask | None = None
     answer: str | None = Field(default=None, max_length=MAX_ANSWER_CHARS)
     plan: list[list[Action]] | None = None

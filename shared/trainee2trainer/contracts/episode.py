@@ -13,6 +13,7 @@ from trainee2trainer.contracts.environment import (
     BoardTask,
     Cell,
     EnvironmentConfig,
+    InstanceId,
     Outcome,
     RewardWeights,
     Split,
@@ -24,7 +25,7 @@ MAX_EPISODE_STEPS = 1_000
 class EpisodeCreate(Contract):
     """What to play: an instance by id, a board inline, or one that a seed draws from a configuration."""
 
-    instance_id: str | None = Field(default=None, max_length=64)
+    instance_id: InstanceId | None = None
     instance: BoardTask | None = None
     configuration: EnvironmentConfig | None = None
     seed: Seed | None = None
@@ -94,7 +95,7 @@ class Episode(Contract):
 
 
 class ResetMessage(Contract):
-    """Begins an episode; one that is open is closed."""
+    """Begins an episode; then the one before it, if it is open, is closed."""
 
     type: Literal["reset"]
     data: EpisodeCreate

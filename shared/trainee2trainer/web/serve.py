@@ -7,6 +7,8 @@ from trainee2trainer.settings import Settings
 from trainee2trainer.store import migrate
 from trainee2trainer.web import logs
 
+MAX_SOCKET_MESSAGE_BYTES = 1024 * 1024
+
 
 def serve(app: FastAPI, service: str, settings: Settings) -> None:
     """Serve `app` on the configured host and the service's port until a signal comes."""
@@ -19,4 +21,5 @@ def serve(app: FastAPI, service: str, settings: Settings) -> None:
         access_log=False,
         log_level="warning",
         timeout_graceful_shutdown=5,
+        ws_max_size=MAX_SOCKET_MESSAGE_BYTES,
     )

@@ -52,11 +52,31 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
-def store_url(data_dir: Path, migrated_file: Path) -> str:
-    """A migrated SQLite store where the settings expect it in `data_dir`."""
-    path = shutil.copyfile(migrated_file, data_dir / "store.db")
-    return f"sqlite+aiosqlite:///{path}"
+DATABASES = ["sqlite", "postgresql"]
+NewStore = Callable[[str, Path], str]
+
+
+@pytest.fixture(scope="session")
+def new_store_url(request: pytest.FixtureRequest) -> NewStore:
+    """`new_store_url(database, folder)` makes a migrated store; SQLite's where settings with that folder expect it."""
+
+    def make(database: str, folder: Path) -> str:
+        if database == "postgresql":
+            server = request.getfixturevalue("_postgres")
+            template = request.getfixturevalue("_migrated_template")
+            name = f"test_{secrets.token_hex(4)}"
+            server.psql(f"CREATE DATABASE {name} TEMPLATE {template};")
+            return str(server.get_uri(database=name, driver="asyncpg"))
+        path = shutil.copyfile(request.getfixturevalue("migrated_file"), folder / "store.db")
+        return f"sqlite+aiosqlite:///{path}"
+
+    return make
+
+
+@pytest.fixture(params=DATABASES)
+def store_url(request: pytest.FixtureRequest, data_dir: Path, new_store_url: NewStore) -> str:
+    """A migrated store of a test's own, on each database."""
+    return new_store_url(request.param, data_dir)
 
 
 @pytest.fixture
@@ -93,6 +113,15 @@ def postgres_url(_postgres: Any) -> str:
     name = f"test_{secrets.token_hex(4)}"
     _postgres.psql(f"CREATE DATABASE {name};")
     return str(_postgres.get_uri(database=name, driver="asyncpg"))
+
+
+@pytest.fixture(scope="session")
+def _migrated_template(_postgres: Any) -> str:
+    """A migrated PostgreSQL store, to be copied."""
+    name = "migrated"
+    _postgres.psql(f"CREATE DATABASE {name};")
+    asyncio.run(migrate.upgrade(str(_postgres.get_uri(database=name, driver="asyncpg"))))
+    return name
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 """What tests of several folders share and what is no fixture."""
 
-import asyncio
 import contextlib
 import socket
 import threading
@@ -15,8 +14,6 @@ from fastapi import FastAPI
 
 from env_service.app import create_app
 from env_service.settings import EnvSettings
-from trainee2trainer.store import Store
-from trainee2trainer.store.tables import Base
 
 
 def free_port() -> int:
@@ -71,15 +68,6 @@ def assert_problem(answer: httpx.Response, status: int, *loc: str | int) -> dict
     return problem
 
 
-def env_app(folder: Path, settings: EnvSettings | None = None) -> FastAPI:
-    """The env service on a store of its own in `folder`, with one worker."""
-    settings = settings or EnvSettings(data_dir=folder, store_url=None, env_workers=1)
-
-    async def tables() -> None:
-        store = Store(settings.database)
-        async with store.engine.begin() as connection:
-            await connection.run_sync(Base.metadata.create_all)
-        await store.close()
-
-    asyncio.run(tables())
-    return create_app(settings)
+def env_app(folder: Path, store_url: str, **changes: Any) -> FastAPI:
+    """The env service on a migrated store, with one worker."""
+    return create_app(EnvSettings(data_dir=folder, store_url=store_url, env_workers=1, **changes))

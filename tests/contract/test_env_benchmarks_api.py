@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow.parquet
@@ -19,9 +19,14 @@ PUBLISHED = json.dumps(
 )
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    with TestClient(env_app(Path(tmp_path_factory.mktemp("env")))) as client:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def client(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    new_store_url: Callable[[str, Path], str],
+) -> Iterator[TestClient]:
+    folder = tmp_path_factory.mktemp("env")
+    with TestClient(env_app(folder, new_store_url(request.param, folder))) as client:
         yield client
 
 

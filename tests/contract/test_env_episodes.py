@@ -6,7 +6,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import pytest
 from fastapi.testclient import TestClient
 from support import assert_problem, env_app, free_port
 
-from env_service.settings import EnvSettings
 from trainee2trainer.contracts.episode import Episode
 
 KNOBS = {"data_ratio": 1, "hole_ratio": 0.2, "wait_ratio": 0.3}
@@ -24,9 +23,14 @@ BOARD = {"size": 3, "agents": [{"start": [1, 0], "goal": [1, 2]}, {"start": [0, 
 SOLUTION = [["RIGHT", "WAIT"], ["RIGHT", "DOWN"], ["WAIT", "DOWN"]]
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    with TestClient(env_app(Path(tmp_path_factory.mktemp("env")))) as client:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def client(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    new_store_url: Callable[[str, Path], str],
+) -> Iterator[TestClient]:
+    folder = tmp_path_factory.mktemp("env")
+    with TestClient(env_app(folder, new_store_url(request.param, folder))) as client:
         yield client
 
 
@@ -148,11 +152,9 @@ def ended_of(client: TestClient, reason: str) -> float:
     return 0.0
 
 
-def test_idle_episodes_end_and_are_counted_and_too_many_are_refused(tmp_path: Path) -> None:
-    settings = EnvSettings(
-        data_dir=tmp_path, store_url=None, env_workers=1, env_max_episodes=3, env_episode_idle_s=0.5
-    )
-    with TestClient(env_app(tmp_path, settings)) as client:
+def test_idle_episodes_end_and_are_counted_and_too_many_are_refused(data_dir: Path, store_url: str) -> None:
+    app = env_app(data_dir, store_url, env_max_episodes=3, env_episode_idle_s=0.5)
+    with TestClient(app) as client:
         before = ended_of(client, "idle")
         episodes = [begin(client) for _ in range(3)]
         refused = client.post("/v1/episodes", json={"instance": BOARD})
@@ -221,10 +223,10 @@ def test_a_failed_reset_leaves_the_episode_as_it_was(client: TestClient) -> None
         assert socket.receive_json()["data"]["done"] is False
 
 
-def test_a_socket_that_says_nothing_is_closed(tmp_path: Path) -> None:
-    settings = EnvSettings(data_dir=tmp_path, store_url=None, env_workers=1, env_episode_idle_s=0.3)
+def test_a_socket_that_says_nothing_is_closed(data_dir: Path, store_url: str) -> None:
+    app = env_app(data_dir, store_url, env_episode_idle_s=0.3)
     with (
-        TestClient(env_app(tmp_path, settings)) as client,
+        TestClient(app) as client,
         client.websocket_connect("/v1/episodes/ws") as socket,
     ):
         assert socket.receive()["type"] == "websocket.close"
@@ -241,9 +243,8 @@ def test_what_a_lost_connection_played_is_closed(client: TestClient) -> None:
 
 
 @pytest.fixture
-def two_workers(tmp_path: Path) -> Iterator[str]:
+def two_workers(data_dir: Path, store_url: str) -> Iterator[str]:
     """The service with two processes that share nothing but the store."""
-    env_app(tmp_path)
     port = free_port()
     command = [
         "-m",
@@ -257,7 +258,7 @@ def two_workers(tmp_path: Path) -> Iterator[str]:
     ]
     process = subprocess.Popen(
         [sys.executable, *command, "--log-level", "warning"],
-        env={**os.environ, "T2T_DATA_DIR": str(tmp_path), "T2T_ENV_WORKERS": "1"},
+        env={**os.environ, "T2T_DATA_DIR": str(data_dir), "T2T_STORE_URL": store_url, "T2T_ENV_WORKERS": "1"},
         stdout=subprocess.DEVNULL,
     )
     try:

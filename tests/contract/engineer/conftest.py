@@ -1,13 +1,18 @@
 """The world of the engineer service's contract tests."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import engineer_stack
 import pytest
 
 
-@pytest.fixture(scope="package")
-def world(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Iterator[engineer_stack.World]:
-    with engineer_stack.world(tmp_path_factory.mktemp("engineer"), migrated_file) as world:
+@pytest.fixture(scope="package", params=["sqlite", "postgresql"])
+def world(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    new_store_url: Callable[[str, Path], str],
+) -> Iterator[engineer_stack.World]:
+    folder = tmp_path_factory.mktemp("engineer")
+    with engineer_stack.world(folder, new_store_url(request.param, folder)) as world:
         yield world

@@ -53,10 +53,7 @@ class World:
     http: httpx.Client
     env: httpx.Client
     urls: dict[str, str]
-
-    @property
-    def store_url(self) -> str:
-        return f"sqlite+aiosqlite:///{self.folder / 'store.db'}"
+    store_url: str
 
     def stage(self, configuration: EnvironmentConfig = CONFIGURATION, seed: int = 1) -> Stage:
         """A campaign of one validated stage, its answers judged by env_service. Equal seeds, equal evidence."""
@@ -88,11 +85,10 @@ class World:
 
 
 @contextmanager
-def world(folder: Path, migrated_file: Path) -> Iterator[World]:
+def world(folder: Path, store_url: str) -> Iterator[World]:
     """The real app between a real env_service and a real policy_service, on real ports."""
-    shutil.copyfile(migrated_file, folder / "store.db")
-    common: dict[str, Any] = {"data_dir": folder, "store_url": f"sqlite+aiosqlite:///{folder / 'store.db'}"}
-    asyncio.run(_register(common["store_url"], _checkpoints(folder)))
+    common: dict[str, Any] = {"data_dir": folder, "store_url": store_url}
+    asyncio.run(_register(store_url, _checkpoints(folder)))
     with (
         served(create_env(EnvSettings(env_workers=1, **common))) as env_url,
         served(create_policy(PolicySettings(**common))) as policy_url,
@@ -105,7 +101,7 @@ def world(folder: Path, migrated_file: Path) -> Iterator[World]:
             httpx.Client(base_url=url, timeout=60) as http,
             httpx.Client(base_url=env_url, timeout=60) as env,
         ):
-            yield World(folder, http, env, urls)
+            yield World(folder, http, env, urls, store_url)
 
 
 def _checkpoints(folder: Path) -> dict[str, tuple[str, str]]:

@@ -1,8 +1,7 @@
 """The world of the trainer service's contract tests."""
 
 import asyncio
-import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,19 @@ from trainer_service.app import create_app
 from trainer_service.settings import TrainerSettings
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path, valkey_url: str) -> Iterator[World]:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def world(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    new_store_url: Callable[[str, Path], str],
+    valkey_url: str,
+) -> Iterator[World]:
     """The real app on a real port, with a real store, a real Valkey and the real env_service.
 
     No worker runs in it: what a worker would write, the tests write through the store.
     """
     folder = tmp_path_factory.mktemp("trainer")
-    store_url = f"sqlite+aiosqlite:///{shutil.copyfile(migrated_file, folder / 'store.db')}"
+    store_url = new_store_url(request.param, folder)
     asyncio.run(add_starting_checkpoint(store_url))
     common: dict[str, Any] = {"data_dir": folder, "store_url": store_url}
     with served(create_env(EnvSettings(env_workers=1, **common))) as env_url:

@@ -15,7 +15,7 @@ REDIS_PORT_OFFSET = len(SERVICES)
 class Settings(BaseSettings):
     """Where things are. The defaults are those of the embedded stack on one machine."""
 
-    model_config = SettingsConfigDict(env_prefix="T2T_", extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="T2T_", extra="ignore", env_ignore_empty=True)
 
     host: str = Field(
         default="127.0.0.1", description="Address a service binds to; loopback unless told otherwise."

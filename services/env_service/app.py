@@ -19,7 +19,8 @@ from env_service.settings import EnvSettings
 from trainee2trainer.store import Store
 from trainee2trainer.web import create_app as create_base
 
-MAX_BODY_BYTES = 8 * 1024 * 1024
+MAX_BODY_BYTES = 32 * 1024 * 1024
+"""Room for a reasoning model's answers to the largest benchmark set."""
 COMPILED_CORE = "compiled_core"
 _VERDICT_THREADS = 8
 

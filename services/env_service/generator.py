@@ -31,20 +31,16 @@ DUPLICATE = "duplicate"
 class OutOfReach(ValueError):
     """A quota that random boards do not meet: names the size, the knob, the estimated rate and the tries."""
 
-    def __init__(self, recipe: Recipe, knob: str, accepted: int, tries: int) -> None:
+    def __init__(self, recipe: Recipe, rejected: dict[str, int], accepted: int, tries: int) -> None:
+        knob = "wait_ratio" if WRONG_WAIT in rejected else "hole_ratio"
         kind = "need" if recipe.needs_wait else "do not need"
         super().__init__(
             f"size {recipe.size}: {knob} is out of reach. Of {tries} {recipe.sampler} boards with {recipe.agents} "
             f"agents and {recipe.holes} holes, {accepted} were of this split, solvable, and {kind} a wait: "
-            f"a rate of about {accepted / max(tries, 1):.6f}. Change {knob}, or ask for {_ways_out(recipe, knob)}."
+            f"a rate of about {accepted / max(tries, 1):.6f}. Change {knob}."
         )
         self.size = recipe.size
         self.knob = knob
-
-
-def _ways_out(recipe: Recipe, knob: str) -> str:
-    seeding = recipe.needs_wait and knob == "wait_ratio" and recipe.sampler is Sampler.UNIFORM
-    return "the sampler conflict_seeded, or for best_effort" if seeding else "best_effort"
 
 
 class Made(NamedTuple):
@@ -115,7 +111,8 @@ def draw_one(
     key = stream_key(configuration_id(configuration), seed, address)
     (answer,) = find([Request(recipe, split, key, first=0, wanted=1, max_draws=max_draws)])
     if not answer.candidates:
-        raise OutOfReach(recipe, "wait_ratio", 0, sum((answer.dry or {}).values()))
+        rejected = answer.dry or {}
+        raise OutOfReach(recipe, rejected, 0, sum(rejected.values()))
     return Made(address, answer.candidates[0])
 
 
@@ -211,8 +208,7 @@ class Batch:
             class_.reject(search.dry or {})
             class_.closed = True
             if not self.best_effort:
-                knob = "wait_ratio" if WRONG_WAIT in class_.rejected else "hole_ratio"
-                raise OutOfReach(class_.recipe, knob, class_.made, class_.draws)
+                raise OutOfReach(class_.recipe, class_.rejected, class_.made, class_.draws)
             return None
         if not self._promising(class_, search):
             class_.allowed += 1

@@ -11,7 +11,8 @@ agent in order, steps separated by `/` or a new line; numbers (the cells a model
 One step with another number of actions spoils the whole plan.
 
 An action is a word (`RIGHT`, any case) or one of the letters U D L R W; letters may stand together (`RUW`).
-Arrows are actions where a labelled list has nothing else, and separators otherwise.
+Arrows are actions where a labelled list has nothing else, not even numbers, and separators otherwise. What stands
+in brackets behind an action is a remark. A list of cells, or with multiplied actions (`UP x2`), is no list.
 """
 
 import re
@@ -44,6 +45,7 @@ _LABEL_FILLERS = {
     "action",
     "list",
 }
+_TIMES = {"x", "X", "×"}
 _MAX_FILLERS = 6
 _MAX_DIGITS = 3
 _STEP_MARKS = {",", "(", ")"}
@@ -192,6 +194,9 @@ class _Reading:
     arrows: list[int] = field(default_factory=list)
     open: bool = False
     prose: bool = False
+    numbers: bool = False
+    remark: bool = False
+    multiplied: bool = False
 
 
 def _list_at(tokens: list[str], start: int, position: int, agent: int) -> _Label:
@@ -201,13 +206,25 @@ def _list_at(tokens: list[str], start: int, position: int, agent: int) -> _Label
         if _label_at(tokens, position) is not None or not _take(tokens, position, reading):
             break
         position += 1
-    actions = reading.actions or reading.arrows
-    return _Label(agent, actions, start, position, usable=bool(actions) or not reading.prose)
+    # Between numbers an arrow leads from cell to cell.
+    actions = reading.actions or ([] if reading.numbers else reading.arrows)
+    empty = not (reading.prose or reading.numbers or reading.arrows)
+    usable = (bool(actions) or empty) and not reading.multiplied
+    return _Label(agent, actions, start, position, usable)
 
 
 def _take(tokens: list[str], position: int, reading: _Reading) -> bool:
     """Whether the token at `position` belongs to the list; takes its actions if so."""
     word = tokens[position]
+    if reading.remark:
+        reading.remark = word != ")"
+        return word != "\n"
+    if word in _TIMES and tokens[position + 1 : position + 2] and tokens[position + 1].isdecimal():
+        reading.multiplied = True
+        return False
+    if word == "(" and reading.actions:
+        reading.remark = True
+    reading.numbers = reading.numbers or word.isdecimal()
     if word[0].isalpha():
         actions = _actions(word)
         reading.prose = actions is None

@@ -94,9 +94,9 @@ def index_of(recipe: Recipe, ordinal: int) -> int:
     return ordinal * _CLASSES + 2 * (recipe.size - MIN_SIZE) + recipe.needs_wait
 
 
-def recipe_at(configuration: EnvironmentConfig, index: int) -> Recipe:
+def recipe_at(configuration: EnvironmentConfig, index: int, sampler: Sampler = Sampler.UNIFORM) -> Recipe:
     """The recipe of the instance at `index`. Raises KeyError for a size the configuration does not have."""
     size, needs_wait = divmod(index % _CLASSES, 2)
     size += MIN_SIZE
     holes = hole_count(size, configuration.agents, configuration.sizes[size].hole_ratio)
-    return Recipe(size, configuration.agents, holes, bool(needs_wait))
+    return Recipe(size, configuration.agents, holes, bool(needs_wait), sampler)

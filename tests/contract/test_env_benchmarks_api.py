@@ -1,5 +1,6 @@
 """Benchmark sets, exports and imports over HTTP."""
 
+import hashlib
 import io
 import json
 from collections.abc import Callable, Iterator
@@ -67,6 +68,12 @@ def test_an_answer_to_an_instance_of_another_set_is_refused(client: TestClient) 
     body = {"completions": [{"instance_id": stranger, "answer": ""}]}
     answer = client.post("/v1/benchmarks/small:evaluate", json=body)
     assert_problem(answer, 422, "body", "completions", 0, "instance_id")
+
+
+def test_what_is_downloaded_has_the_hash_that_is_told(client: TestClient) -> None:
+    told = BenchmarkList.model_validate_json(client.get("/v1/benchmarks").content).items[0].sha256
+    content = client.get("/v1/benchmarks/small/instances").content
+    assert hashlib.sha256(content).hexdigest() == told
 
 
 def test_a_parquet_file_has_the_prompts(client: TestClient) -> None:

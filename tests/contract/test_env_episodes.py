@@ -229,7 +229,13 @@ def test_a_socket_that_says_nothing_is_closed(data_dir: Path, store_url: str) ->
         TestClient(app) as client,
         client.websocket_connect("/v1/episodes/ws") as socket,
     ):
-        assert socket.receive()["type"] == "websocket.close"
+        before = ended_of(client, "idle")
+        socket.send_json({"type": "reset", "data": {"instance": BOARD}})
+        socket.receive_json()
+        closing = socket.receive()
+        assert (closing["type"], closing["reason"]) == ("websocket.close", "idle")
+        time.sleep(0.2)
+        assert ended_of(client, "idle") == before + 1
 
 
 def test_what_a_lost_connection_played_is_closed(client: TestClient) -> None:

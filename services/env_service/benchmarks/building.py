@@ -31,7 +31,7 @@ class BuiltSet:
 
     @property
     def sha256(self) -> str:
-        return hashlib.sha256("".join(row.content + "\n" for row in self.rows).encode()).hexdigest()
+        return hashlib.sha256(b"".join(row.line + b"\n" for row in self.rows)).hexdigest()
 
 
 def build(definition: BenchmarkDefinition, find: Find, render: Render) -> BuiltSet:
@@ -84,6 +84,8 @@ class Shelf:
         async with self._locks[definition.name]:
             if definition.name not in self._built:
                 built = await asyncio.to_thread(build, definition, self._pool.find, self._pool.render)
+                if built.sha256 != definition.sha256:
+                    raise RuntimeError(f"{definition.name} is {built.sha256} here, not {definition.sha256}")
                 await self._library.save(built.rows)
                 self._built[definition.name] = built
         return self._built[definition.name]

@@ -27,11 +27,11 @@ def _definition(name: str, description: str, sha256: str, *parts: BenchmarkPart)
 
 
 _WAIT_SETS = {
-    0: "b39fdfb81de64a593373e94d60c474bfd33f2e49335d5480307b26caa9cb87b8",
-    25: "5d83b45050b915e25c891655629e0a8f3f8070fc6f84e8bdb5907a817537f284",
-    50: "b4cf09b97575d97bb61be88192daea7e12dd7614a1e0adc86773d8f5a51926ac",
-    75: "9702ab7cf7f66d92f267376c4aceafe114e4937c56738017ff7d49e6c3a2cc5d",
-    100: "e84192153b170dd503b2eb4b2ababbe6149ca6e5606f0c0774d921840e30871a",
+    0: "e228bdffc82e1b1f5b7b20948779e090788f27b9e7f4d0fb754a5f6963daeef1",
+    25: "ae1a10dc246d61a38b238c6a96d0da6d410fd3877d28d0b036e4c31b48903b67",
+    50: "453d604ae4a44458719be8b11e5a8ac72a5263c2d16418a8bdf4a4b1d5756d9d",
+    75: "56501cf49c40b290ce793baa8fa94cd91e06812b761b9dd371a5ecb0ff458cce",
+    100: "c313d507ed42c7c244de04dbe70f4c2a19863c3ff7bcad166e1c670dc771c594",
 }
 
 DEFINITIONS: dict[str, BenchmarkDefinition] = {
@@ -40,13 +40,13 @@ DEFINITIONS: dict[str, BenchmarkDefinition] = {
         _definition(
             "small",
             "2 and 3 agents, 50 instances on each of 3x3 to 5x5, for the nano rung.",
-            "cc0803a7f7b7a8eef3077b575162dde33d1fb20e34a3e9317899a56c8c9ba462",
+            "81a90f5725f1ee981ddea33c17e115fa3b3ada14ec7e7fab20607d6fcdd980bf",
             *(_part(agents, range(3, 6), 50, hole_ratio=0.2, wait_ratio=0.3) for agents in (2, 3)),
         ),
         _definition(
             "published-like",
             "3, 4 and 5 agents, 150 instances per map size, as many as the paper's evaluation has.",
-            "35a6eb9eb179524ff7ffdbb481b6d16d2c24132327b6e6a4fb5d40fb5ce1e805",
+            "0b9268d19cbcdece70dbdb6c77d1431641276b4b6b121c4d8ec9ad9c6d83be8e",
             *(_part(agents, range(agents, 11), 150, hole_ratio=0.1, wait_ratio=0.25) for agents in (3, 4, 5)),
         ),
         *(

@@ -11,6 +11,7 @@ from env_service.library import Known
 from env_service.pool import WorkerLost
 from env_service.quotas import Impossible, configuration_id
 from env_service.rendering import Origin, Rendered
+from env_service.routes.instances import unreachable
 from env_service.solver.certificate import Cause
 from env_service.verifier import Optima
 from trainee2trainer.contracts.environment import Sampler
@@ -114,7 +115,7 @@ async def _generated(request: EpisodeCreate, context: Context) -> tuple[str, Kno
         with context.generations.one():
             made, row = await asyncio.to_thread(make)
     except (Impossible, OutOfReach) as error:
-        raise problems.invalid(["body", "configuration"], str(error), "out_of_reach") from error
+        raise unreachable(error) from error
     except WorkerLost as error:
         raise problems.unavailable("A worker process was lost; ask again.") from error
     await context.library.save([row])

@@ -40,7 +40,7 @@ def sample_id_of(line: str) -> str | None:
     except (ValueError, RecursionError):
         return None
     id_ = row.get("sample_id") if isinstance(row, dict) else None
-    return id_[:64] if isinstance(id_, str) else None
+    return id_[:64].encode(errors="replace").decode() if isinstance(id_, str) else None
 
 
 def read_line(line: str) -> ReadLine:
@@ -56,10 +56,20 @@ def read_line(line: str) -> ReadLine:
     text = row.get("text")
     if not isinstance(text, str):
         raise Unreadable("text: must be a string that draws the board; or instance: one of our own export")
+    if not _is_whole(text):
+        raise Unreadable("text: must be Unicode without halves of surrogate pairs")
     task = task_of_text(text)
     if row.get("num_agents") not in (None, len(task.starts)):
-        raise Unreadable(f"num_agents: is {row['num_agents']!r}, but the board has {len(task.starts)} agents")
+        raise Unreadable(f"num_agents: must be {len(task.starts)}, as many agents as the board has")
     return ReadLine(sample_id_of(line), task, text)
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _own(instance: Any) -> Task:

@@ -80,20 +80,22 @@ async def play(socket: WebSocket) -> None:
     """
     context: Context = socket.app.state.context
     await socket.accept()
-    session = _Session(context)
+    session, reason = _Session(context), EndReason.CLOSED
     try:
         while (text := await _receive(socket, context)) is not None:
             answer = await session.answer(text)
             if answer is None:
                 break
             await socket.send_json(answer)
-        await socket.close()
+        else:
+            reason = EndReason.IDLE
+        await socket.close(reason=reason)
     except WebSocketDisconnect:
         pass
     finally:
         # Also when the server is stopping: an episode of nobody would count as open.
         with CancelScope(shield=True):
-            await session.end()
+            await session.end(reason)
 
 
 async def _receive(socket: WebSocket, context: Context) -> str | None:
@@ -150,9 +152,9 @@ class _Session:
             return await serving.step(self.episode_id, message.data, self.context)
         return await serving.get(self.episode_id, self.context)
 
-    async def end(self) -> None:
+    async def end(self, reason: EndReason = EndReason.CLOSED) -> None:
         if self.episode_id is not None:
-            await self.context.episodes.close(self.episode_id, EndReason.CLOSED)
+            await self.context.episodes.close(self.episode_id, reason)
             self.episode_id = None
 
 

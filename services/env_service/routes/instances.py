@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path
+from fastapi import APIRouter, Header, Path, Request
 from fastapi.responses import Response, StreamingResponse
 from rfc9457 import Problem as ProblemRaised
 
@@ -26,6 +26,8 @@ from trainee2trainer.web import problems
 router = APIRouter(prefix="/v1", tags=["instances"])
 
 JSON_LINES = "application/jsonl"
+_WAYS_OUT = " Or ask for best_effort, or for more waits by the sampler conflict_seeded."
+_GONE = 499
 InstanceId = Annotated[str, Path(pattern=r"^[2-5]agents_\d+x\d+_[0-9a-f]{12}$", max_length=64)]
 NOT_FOUND: dict[int | str, dict[str, Any]] = {
     404: {"model": Problem, "description": "No instance with this id was ever generated."}
@@ -42,7 +44,10 @@ NOT_FOUND: dict[int | str, dict[str, Any]] = {
     },
 )
 async def generate(
-    request: GenerateRequest, context: ContextDep, accept: Annotated[str | None, Header()] = None
+    request: GenerateRequest,
+    context: ContextDep,
+    http: Request,
+    accept: Annotated[str | None, Header()] = None,
 ) -> Response:
     """Makes a batch: pure in configuration, seed and split, with exact quotas.
 
@@ -55,7 +60,13 @@ async def generate(
     first = await anext(rows)
     if JSON_LINES in (accept or ""):
         return StreamingResponse(_as_lines(first, rows), media_type=JSON_LINES)
-    lines = [*first, *[line async for chunk in rows for line in chunk]]
+    lines = first
+    async for chunk in rows:
+        lines += chunk
+        if await http.is_disconnected():
+            # Nobody reads it any more: give the place to somebody else.
+            await rows.aclose()
+            return Response(status_code=_GONE)
     body = b'{"rows":[' + b",".join(lines[:-1]) + b'],"realised":' + lines[-1] + b"}"
     return Response(body, media_type="application/json")
 
@@ -67,7 +78,7 @@ def _check(template: str | None) -> None:
         )
 
 
-async def _rows(request: GenerateRequest, context: Context) -> AsyncIterator[list[bytes]]:
+async def _rows(request: GenerateRequest, context: Context) -> AsyncGenerator[list[bytes]]:
     """The rows as JSON, chunk by chunk, each saved before it is handed on; last, what was realised."""
     with context.generations.one():
         try:
@@ -78,16 +89,20 @@ async def _rows(request: GenerateRequest, context: Context) -> AsyncIterator[lis
                 rows = await asyncio.to_thread(context.pool.render, made, origin)
                 await context.library.save(rows)
                 yield [row.line for row in rows]
-        except Impossible as error:
-            raise problems.invalid(
-                ["body", "configuration", "sizes", error.size], str(error), "no_room"
-            ) from error
-        except OutOfReach as error:
-            loc: list[str | int] = ["body", "configuration", "sizes", error.size, error.knob]
-            raise problems.invalid(loc, str(error), "out_of_reach") from error
+        except (Impossible, OutOfReach) as error:
+            hint = _WAYS_OUT if isinstance(error, OutOfReach) else ""
+            raise unreachable(error, hint) from error
         except WorkerLost as error:
             raise problems.unavailable("A worker process was lost; ask again.") from error
         yield [batch.realised().model_dump_json().encode()]
+
+
+def unreachable(error: Impossible | OutOfReach, hint: str = "") -> ProblemRaised:
+    """422 naming the size, and the knob where one is to blame."""
+    loc: list[str | int] = ["body", "configuration", "sizes", error.size]
+    if isinstance(error, Impossible):
+        return problems.invalid(loc, str(error), "no_room")
+    return problems.invalid([*loc, error.knob], f"{error}{hint}", "out_of_reach")
 
 
 def _batch(request: GenerateRequest, context: Context) -> Batch:

@@ -18,7 +18,7 @@ from trainee2trainer.web import problems
 router = APIRouter(prefix="/v1/instances", tags=["pictures"])
 
 MAX_SHOWN_CHARS = 4_000
-"""As much as fits into an address, and more than the steps that are shown."""
+"""As much as fits into an address."""
 
 Answer = Annotated[
     str | None,

@@ -14,7 +14,7 @@ from env_service.pool import WorkerLost
 from env_service.records import to_plan
 from env_service.rules import ExecuteAll, Plan
 from env_service.solver.certificate import Cause
-from env_service.verifier import Item, Optima, judge, judge_all, read
+from env_service.verifier import Item, Optima, judge_all, read
 from trainee2trainer.contracts.environment import (
     Outcome,
     RewardWeights,
@@ -77,10 +77,13 @@ async def _outcomes(
     run_all = context.pool.core.execute_all
     items, outcomes = await asyncio.to_thread(_judge_all, requests, boards, rewards, run_all)
     # Only a valid plan on a board without certificates needs to know what is optimal there.
-    for place, outcome in enumerate(outcomes):
-        if not outcome.scored:
-            item = items[place]
-            outcomes[place] = judge(item._replace(optima=await _optima(item.task, context)), rewards)
+    places = [place for place, outcome in enumerate(outcomes) if not outcome.scored]
+    tasks = list({items[place].task for place in places})
+    found = dict(zip(tasks, await asyncio.gather(*(_optima(task, context) for task in tasks)), strict=True))
+    again = [items[place]._replace(optima=found[items[place].task]) for place in places]
+    judged = await asyncio.to_thread(judge_all, again, rewards, run_all) if again else []
+    for place, outcome in zip(places, judged, strict=True):
+        outcomes[place] = outcome
     return outcomes
 
 

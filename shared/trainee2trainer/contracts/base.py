@@ -2,10 +2,18 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Seed = Annotated[int, Field(ge=0, lt=2**63, description="Everything random hangs on it.")]
 Ratio = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+def _whole(text: object) -> object:
+    return text.encode(errors="replace").decode() if isinstance(text, str) else text
+
+
+ModelText = Annotated[str, BeforeValidator(_whole)]
+"""What a model wrote, whatever it is: half of a surrogate pair, which no UTF-8 can say, becomes a question mark."""
 
 
 class Contract(BaseModel):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from trainee2trainer.contracts.base import Contract, Message
+from trainee2trainer.contracts.base import Contract, Message, ModelText
 from trainee2trainer.contracts.environment import (
     MAX_ANSWER_CHARS,
     EnvironmentConfig,
@@ -36,7 +36,7 @@ class BenchmarkDefinition(Contract):
     seed: int
     parts: list[BenchmarkPart]
     count: int = Field(description="Instances in all parts.")
-    sha256: str = Field(description="Of the instances as JSON Lines, in their order.")
+    sha256: str = Field(description="Of what `/v1/benchmarks/{name}/instances` gives without a template.")
 
 
 class BenchmarkList(Contract):
@@ -62,7 +62,7 @@ class Completion(Contract):
     """One answer to one instance. Several answers to the same instance are samples of it."""
 
     instance_id: InstanceId
-    answer: str = Field(max_length=MAX_ANSWER_CHARS)
+    answer: ModelText = Field(max_length=MAX_ANSWER_CHARS)
 
 
 class BenchmarkEvaluationRequest(Contract):

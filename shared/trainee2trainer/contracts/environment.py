@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from trainee2trainer.contracts.base import Contract, Message, Ratio, Seed
+from trainee2trainer.contracts.base import Contract, Message, ModelText, Ratio, Seed
 
 MIN_SIZE, MAX_SIZE = 3, 10
 MIN_AGENTS, MAX_AGENTS = 2, 5
@@ -208,7 +208,7 @@ class VerifyItem(Contract):
 
     instance_id: InstanceId | None = None
     instance: BoardTask | None = None
-    answer: str | None = Field(default=None, max_length=MAX_ANSWER_CHARS)
+    answer: ModelText | None = Field(default=None, max_length=MAX_ANSWER_CHARS)
     plan: list[list[Action]] | None = None
 
     @model_validator(mode="after")

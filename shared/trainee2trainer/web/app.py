@@ -37,7 +37,7 @@ class App(FastAPI):
     """An app whose every answer, also a refusal of the framework's, has a request id and the error shape."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        stack = problems.TooLargeAsProblem(super().build_middleware_stack())
+        stack = problems.TooLargeAsProblem(super().build_middleware_stack(), self.state.max_body_bytes)
         return CorrelationIdMiddleware(stack, header_name="X-Request-ID", validator=_plain_request_id)
 
 
@@ -62,6 +62,7 @@ def create_app(
         generate_unique_id_function=_operation_id,
         max_body_size=max_body_bytes,
     )
+    app.state.max_body_bytes = max_body_bytes
     app.add_middleware(AccessLog, service=name)
     problems.install(app)
     metrics = Instrumentator(excluded_handlers=["/metrics", "/livez"]).instrument(app)

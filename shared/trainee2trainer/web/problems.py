@@ -5,6 +5,7 @@ from typing import Any
 
 from asgi_correlation_id import correlation_id
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from fastapi_problem.handler import add_exception_handler, new_exception_handler
 from rfc9457 import Problem
 from sqlalchemy.exc import OperationalError
@@ -48,6 +49,7 @@ def install(app: FastAPI) -> None:
     handler = new_exception_handler(
         post_hooks=[_add_request_id],
         handlers={OperationalError: _store_unavailable},
+        request_validation_handler=_not_valid,
     )
     add_exception_handler(app, handler, generic_swagger_defaults=False)
     describe_problems(app)
@@ -57,13 +59,27 @@ def _add_request_id(
     content: dict[str, Any], _request: Request, response: Response
 ) -> tuple[dict[str, Any], Response]:
     content["request_id"] = correlation_id.get()
-    for error in content.get("errors") or []:
-        # The input may be megabytes, and `ctx` and `url` belong to pydantic, not to our contract.
-        for key in ("input", "ctx", "url"):
-            error.pop(key, None)
     # The body was rendered before this hook: render it again.
     response.body = json.dumps(content).encode()
     return content, response
+
+
+def _not_valid(_handler: Any, _request: Request, error: RequestValidationError) -> Problem:
+    """What was wrong where, without what was sent: that may be megabytes, or no JSON at all, such as NaN."""
+    errors = [
+        {
+            "loc": [_printable(part) if isinstance(part, str) else part for part in found["loc"]],
+            "msg": _printable(found["msg"]),
+            "type": found["type"],
+        }
+        for found in error.errors()
+    ]
+    return Problem("Request validation error.", "request-validation-failed", None, 422, errors=errors)
+
+
+def _printable(text: str) -> str:
+    """Half of a surrogate pair, which JSON can say and UTF-8 cannot, becomes a question mark."""
+    return text.encode(errors="replace").decode()
 
 
 def _store_unavailable(_handler: Any, _request: Request, _error: Exception) -> Problem:
@@ -76,8 +92,9 @@ class TooLargeAsProblem:
     It must stand around the whole app: the framework's limit stands outside of every added middleware.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, max_body_bytes: int) -> None:
         self.app = app
+        self.max_body_bytes = max_body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         replacing = False
@@ -86,7 +103,7 @@ class TooLargeAsProblem:
             nonlocal replacing
             if message["type"] == "http.response.start" and message["status"] == 413:
                 replacing = True
-                body = _too_large_body()
+                body = _too_large_body(self.max_body_bytes)
                 headers = [
                     (b"content-type", MEDIA_TYPE.encode()),
                     (b"content-length", str(len(body)).encode()),
@@ -99,9 +116,8 @@ class TooLargeAsProblem:
         await self.app(scope, receive, send_problem if scope["type"] == "http" else send)
 
 
-def _too_large_body() -> bytes:
-    problem = Problem(
-        "Request body too large.", "body-too-large", "The body is larger than this service takes.", 413
-    )
-    rule = {"loc": ["body"], "msg": "larger than the limit of this service", "type": "too_large"}
+def _too_large_body(most: int) -> bytes:
+    detail = f"The body is larger than the {most:,} bytes that this service takes."
+    problem = Problem("Request body too large.", "body-too-large", detail, 413)
+    rule = {"loc": ["body"], "msg": f"must have at most {most:,} bytes", "type": "too_large"}
     return json.dumps(problem.marshal() | {"errors": [rule], "request_id": correlation_id.get()}).encode()

@@ -67,7 +67,8 @@ def test_what_is_drawn_is_read_back(seed: int, size: int, agents: int) -> None:
         ('{"text": "S F F\\nF F F\\nF F G"}', "must have 2 to 5 agents, and has 1"),
         ('{"text": "S s F\\nF F F\\nF F G"}', "need each of S s G g once"),
         ('{"text": "S s F\\nG F F\\nG F g"}', "need each of S s G g once"),
-        (line_of("3ag_3x3_hr0.1_000", num_agents=2), "num_agents: is 2, but the board has 3 agents"),
+        (line_of("3ag_3x3_hr0.1_000", num_agents=2), "num_agents: must be 3"),
+        ('{"text": "\\ud800 S s F\\nG g F\\nF F F"}', "text: must be Unicode"),
         ('{"instance": 3}', "instance: needs size, holes, agents"),
         ('{"instance": {"size": 99, "holes": [], "agents": []}}', "instance.size"),
         (
@@ -84,7 +85,7 @@ def test_a_line_that_cannot_be_taken_says_which_rule_it_breaks(line: str, rule: 
 
 @given(st.text() | st.recursive(st.none() | st.text(), st.lists).map(json.dumps))
 def test_no_line_does_worse_than_be_unreadable(line: str) -> None:
-    sample_id_of(line)
+    (sample_id_of(line) or "").encode()
     with contextlib.suppress(Unreadable):
         assert isinstance(read_line(line), ReadLine)
 

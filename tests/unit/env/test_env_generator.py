@@ -265,7 +265,7 @@ def test_conflict_seeded_boards_need_a_wait_many_times_as_often() -> None:
 
 def test_conflict_seeded_boards_reach_a_quota_that_uniform_ones_do_not() -> None:
     asked = config(s9=(1, 0, 0.9))
-    with pytest.raises(OutOfReach, match="ask for the sampler conflict_seeded"):
+    with pytest.raises(OutOfReach, match="Change wait_ratio"):
         list(Batch(asked, 3, 20, split=Split.TRAIN, find=find, max_draws=150).chunks())
     seeded = Batch(asked, 3, 20, split=Split.TRAIN, find=find, max_draws=150, sampler=Sampler.CONFLICT_SEEDED)
     made = [m for chunk in seeded.chunks() for m in chunk]

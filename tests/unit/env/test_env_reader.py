@@ -57,6 +57,8 @@ PLAN = [[R, U], [D, W]]
         "Agent 0: LEFT\nAgent 1: LEFT\n\nRIGHT DOWN / UP WAIT",
         "Agent 0:\nRIGHT, UP\nAgent 1:\nDOWN, WAIT",
         "Agent 0: RIGHT, UP\r\nAgent 1: DOWN, WAIT\r\n",
+        "Agent 0: (RIGHT, UP)\nAgent 1: (DOWN, WAIT)",
+        "Agent 0: RIGHT, (wait for agent 1) UP\nAgent 1: DOWN, WAIT (on the goal)",
     ],
 )
 def test_a_plan_is_found(text: str) -> None:
@@ -85,6 +87,10 @@ def test_a_plan_is_found(text: str) -> None:
         "<think>Agent 0: RIGHT\nAgent 1: UP",
         "__import__('os').system('RIGHT')",
         "Agent 99999999999999999999: RIGHT",
+        "Agent 0: (1,3) → (0,3) → (0,2)\nAgent 1: (2,0) → (2,1)",
+        "Agent 0: (1,3) -> (0,3)\nAgent 1: (2,0) -> (2,1)",
+        "Agent 0: RIGHT x2\nAgent 1: DOWN",
+        "Agent 0: RIGHT ×2\nAgent 1: DOWN",
     ],
 )
 def test_no_plan_is_found(text: str) -> None:

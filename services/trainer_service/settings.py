@@ -31,6 +31,19 @@ class TrainerSettings(Settings):
     training_silence_seconds: float = Field(
         default=1_800.0, gt=0, description="A training process that reports no step for this long is stopped."
     )
+    training_save_steps: int = Field(
+        default=10, ge=1, description="Steps between two checkpoints that a killed training goes on from."
+    )
+    training_afresh: bool = Field(
+        default=False,
+        description="Where those belong to another configuration: start the stage afresh, not fail.",
+    )
+    training_grace_seconds: float = Field(
+        default=10.0,
+        ge=0,
+        le=3_600,
+        description="For a training process that is told to end: a step and a checkpoint must fit in.",
+    )
     event_poll_seconds: float = Field(
         default=0.3, gt=0, le=60, description="Between two looks for new events."
     )

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trainee2trainer.contracts.campaign import TrainingSettings
 from trainer_service.children import child, how_it_ended
 from trainer_service.failures import StepFailed
 from trainer_service.settings import TrainerSettings
+from trainer_service.training import lines
 from trainer_service.training import spec as names
-from trainer_service.training.spec import StepMetrics, TrainedRollout, TrainingSpec
+from trainer_service.training.progress import Found
+from trainer_service.training.spec import Identity, StepMetrics, TrainedRollout, TrainingSpec
 
 MODULE = "trainer_service.training"
 LOG = "child.log"
@@ -35,13 +36,16 @@ Tell = Callable[[list[StepMetrics]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to train. `folder` is this attempt's own and new, so that no other attempt can write into it."""
+    """What to train. `folder` is this attempt's own and new, so that no other attempt can write into it.
+
+    `resume` is what an earlier attempt left to go on from.
+    """
 
     folder: Path
     instances: Path
     start: Path
-    settings: TrainingSettings
-    seed: int
+    identity: Identity
+    resume: Found | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +85,11 @@ async def train(order: Order, settings: TrainerSettings, tell: Tell, module: str
     await asyncio.to_thread(_prepare, order, settings)
     log = order.folder / LOG
     follower = _Follower(order.folder / names.METRICS)
+    if order.resume:
+        follower.read()  # steps that were told by the attempt that made them
     environment = {"OMP_NUM_THREADS": str(settings.training_threads), **_KEEP_MEMORY}
-    async with child(module or MODULE, str(order.folder / SPEC), log=log, environment=environment) as process:
+    command, grace = (module or MODULE, str(order.folder / SPEC)), settings.training_grace_seconds
+    async with child(*command, log=log, environment=environment, grace_seconds=grace) as process:
         await _follow(process, follower, tell, settings.training_silence_seconds)
     if process.returncode != 0 or not (order.folder / names.DONE).exists():
         raise StepFailed(f"The training process {how_it_ended(process, log)}")
@@ -96,11 +103,16 @@ async def train(order: Order, settings: TrainerSettings, tell: Tell, module: str
 def _prepare(order: Order, settings: TrainerSettings) -> None:
     order.folder.mkdir(parents=True)
     shutil.copyfile(order.instances, order.folder / names.INSTANCES)
+    if order.resume:
+        position, earlier = order.resume.position, order.resume.attempt
+        for name, mark in ((names.METRICS, position.metrics), (names.ROLLOUTS, position.rollouts)):
+            lines.copy(earlier / name, mark, order.folder / name)
     spec = TrainingSpec(
         folder=order.folder,
         start=order.start,
-        settings=order.settings,
-        seed=order.seed,
+        identity=order.identity,
+        resume=order.resume and order.resume.folder,
+        save_steps=settings.training_save_steps,
         env_url=settings.url("env"),
         threads=settings.training_threads,
     )

@@ -52,7 +52,7 @@ with (folder / "rollouts.jsonl").open("w") as file:
         board = {key: instance[key] for key in ("size", "needs_wait")} | {"instance_id": instance["id"]}
         file.write(json.dumps({"step": 1, "group": group, "tokens": 3, **board, **verdict}) + "\\n")
 shutil.copytree(spec["start"], folder / "checkpoint", ignore=shutil.ignore_patterns("manifest.json"))
-weights = [instance["id"] for instance in instances] + [spec["seed"]]
+weights = [instance["id"] for instance in instances] + [spec["identity"]["seed"]]
 (folder / "checkpoint" / "config.json").write_text(json.dumps(weights))
 (folder / "done.json").write_text("{}")
 """

@@ -1,6 +1,6 @@
 """A training stage's parts: what is counted, and what is never made up."""
 
-import io
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +15,7 @@ from trainee2trainer.contracts.environment import (
 )
 from trainer_service.training.grpo import configuration
 from trainer_service.training.judging import Judge
+from trainer_service.training.lines import Lines
 from trainer_service.training.spec import TrainedRollout
 
 
@@ -48,9 +49,9 @@ def _outcome(reward: float | None) -> Outcome:
     )
 
 
-def ask(rewards: list[float | None], groups: list[int], file: io.StringIO) -> Judge:
+def ask(rewards: list[float | None], groups: list[int], path: Path) -> Judge:
     env: Any = Verdicts(rewards)
-    judge = Judge(env, RewardWeights(), file)
+    judge = Judge(env, RewardWeights(), Lines(path))
     count = len(rewards)
     judge(
         completions=[[{"role": "assistant", "content": "UP"}]] * count,
@@ -64,27 +65,27 @@ def ask(rewards: list[float | None], groups: list[int], file: io.StringIO) -> Ju
     return judge
 
 
-def test_a_groups_equal_rewards_teach_nothing_and_are_counted() -> None:
-    record = ask([1.0, 1.0, 0.0, 0.7], [0, 0, 1, 1], io.StringIO()).record
+def test_a_groups_equal_rewards_teach_nothing_and_are_counted(tmp_path: Path) -> None:
+    record = ask([1.0, 1.0, 0.0, 0.7], [0, 0, 1, 1], tmp_path / "rollouts").record
     assert record.dead_group_share == 0.5
     assert record.share("valid") == 0.75
     assert record.share("optimal") == 0.5
     assert record.tokens == 8
 
 
-def test_every_judged_sample_is_written_down() -> None:
-    file = io.StringIO()
-    ask([1.0, 0.0], [0, 0], file)
-    lines = [TrainedRollout.model_validate_json(line) for line in file.getvalue().splitlines()]
+def test_every_judged_sample_is_written_down(tmp_path: Path) -> None:
+    path = tmp_path / "rollouts"
+    ask([1.0, 0.0], [0, 0], path)
+    lines = [TrainedRollout.model_validate_json(line) for line in path.read_text().splitlines()]
     assert [line.reward for line in lines] == [1.0, 0.0]
     assert {line.step for line in lines} == {4}
 
 
-def test_a_sample_we_could_not_judge_is_no_reward_of_nought() -> None:
-    file = io.StringIO()
+def test_a_sample_we_could_not_judge_is_no_reward_of_nought(tmp_path: Path) -> None:
+    path = tmp_path / "rollouts"
     with pytest.raises(RuntimeError, match="1 of 2 samples could not be judged"):
-        ask([1.0, None], [0, 0], file)
-    assert file.getvalue() == ""
+        ask([1.0, None], [0, 0], path)
+    assert path.read_text() == ""
 
 
 @pytest.mark.parametrize(("prompts", "group", "pieces"), [(32, 8, 2), (4, 4, 1), (3, 50, 2), (1, 2, 1)])

@@ -1,4 +1,7 @@
-"""`python -m trainer_service.training SPEC.json`: one stage, then `done.json` as the last thing written."""
+"""`python -m trainer_service.training SPEC.json`: one stage, then `done.json` as the last thing written.
+
+Exit codes: 0 done, 75 told to end by SIGTERM and ready to go on from its checkpoint, others failed.
+"""
 
 import json
 import os
@@ -16,7 +19,8 @@ def main(path: Path) -> None:
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     started = time.perf_counter()
     spec = TrainingSpec.model_validate_json(path.read_text(encoding="utf-8"))
-    grpo.run(spec)
+    if not grpo.run(spec):
+        sys.exit(names.EXIT_DRAINED)
     _finish(spec.folder, time.perf_counter() - started)
 
 

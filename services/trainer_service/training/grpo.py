@@ -14,8 +14,10 @@ from trainer_service.seeds import derive
 from trainer_service.training import spec as names
 from trainer_service.training.data import read_dataset
 from trainer_service.training.judging import Judge
+from trainer_service.training.lines import Lines
 from trainer_service.training.reporting import MetricsWriter
 from trainer_service.training.rollouts import RolloutSampler
+from trainer_service.training.saving import Saver
 from trainer_service.training.spec import TrainingSpec
 
 _WARMUP_STEPS = 4
@@ -25,34 +27,40 @@ _MOST_AT_ONCE = 128
 """Samples in one forward and backward pass; what is learnt does not depend on it."""
 
 
-def run(spec: TrainingSpec) -> None:
-    """Trains one stage as `spec` says and leaves its checkpoint in the folder."""
+def run(spec: TrainingSpec) -> bool:
+    """Trains one stage as `spec` says and leaves its checkpoint in the folder. False when told to end before."""
     torch.set_num_threads(spec.threads)
-    seed = derive(spec.seed, "training") % 2**31
+    settings, seed = spec.identity.settings, derive(spec.identity.seed, "training") % 2**31
     set_seed(seed)
     model, tokenizer = checkpoints.load(spec.start)
     folder = spec.folder
     with (
         Blocking(EnvClient(spec.env_url)) as env,
-        (folder / names.ROLLOUTS).open("w", encoding="utf-8") as rollouts,
-        (folder / names.METRICS).open("w", encoding="utf-8") as metrics,
+        Lines(folder / names.ROLLOUTS) as rollouts,
+        Lines(folder / names.METRICS) as metrics,
     ):
-        judge = Judge(env, spec.settings.rewards, rollouts)
+        judge = Judge(env, settings.rewards, rollouts)
+        saver = Saver(spec, metrics, rollouts)
         trainer = GRPOTrainer(
             model=model,
-            args=configuration(spec.settings, folder, seed),
+            args=configuration(settings, folder, seed),
             reward_funcs=judge,
             train_dataset=read_dataset(folder / names.INSTANCES),
             processing_class=tokenizer,
             rollout_func=_sampler(tokenizer, spec),
-            callbacks=[MetricsWriter(judge, metrics)],
+            callbacks=[MetricsWriter(judge, metrics), saver],
         )
-        trainer.train()
+        saver.accelerator = trainer.accelerator
+        trainer.train(resume_from_checkpoint=str(spec.resume) if spec.resume else None)
+    if saver.drained:
+        return False
     _save(model, tokenizer, folder / names.CHECKPOINT)
+    return True
 
 
 def _sampler(tokenizer: PreTrainedTokenizerBase, spec: TrainingSpec) -> RolloutSampler:
-    return RolloutSampler(tokenizer, spec.seed, spec.settings.temperature, spec.settings.max_tokens)
+    settings = spec.identity.settings
+    return RolloutSampler(tokenizer, spec.identity.seed, settings.temperature, settings.max_tokens)
 
 
 def configuration(settings: TrainingSettings, folder: Path, seed: int) -> GRPOConfig:
@@ -60,7 +68,7 @@ def configuration(settings: TrainingSettings, folder: Path, seed: int) -> GRPOCo
     samples = settings.prompts_per_step * settings.group_size
     pieces = samples // _piece(samples)
     return GRPOConfig(
-        output_dir=str(folder / "trl"),
+        output_dir=str(folder / names.DRAFTS),
         max_steps=max(1, settings.rollouts // samples),
         per_device_train_batch_size=samples // pieces,
         gradient_accumulation_steps=pieces,
@@ -83,7 +91,7 @@ def configuration(settings: TrainingSettings, folder: Path, seed: int) -> GRPOCo
         activation_checkpointing=False,
         dataloader_pin_memory=False,
         remove_unused_columns=False,
-        save_strategy="no",
+        save_strategy="no",  # the saver says when
         logging_steps=1,
         report_to=[],
         disable_tqdm=True,

@@ -1,11 +1,12 @@
 """Rewards: env_service's verdicts, and the record of what was judged."""
 
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from typing import Any
 
 from trainee2trainer.client import EnvClient
 from trainee2trainer.client.blocking import Blocking
 from trainee2trainer.contracts.environment import Outcome, RewardWeights, VerifyBatchRequest, VerifyItem
+from trainer_service.training.lines import Lines
 from trainer_service.training.spec import TrainedRollout
 
 _BATCH = 1_024
@@ -38,14 +39,14 @@ class StepRecord:
 
 
 class Judge:
-    """TRL's reward function. Writes each judged sample to `file` and keeps the step's for the metrics."""
+    """TRL's reward function. Writes each judged sample to `lines` and keeps the step's for the metrics."""
 
     __name__ = "verdict"
 
-    def __init__(self, env: Blocking[EnvClient], weights: RewardWeights, file: TextIO) -> None:
+    def __init__(self, env: Blocking[EnvClient], weights: RewardWeights, lines: Lines) -> None:
         self.env = env
         self.weights = weights
-        self.file = file
+        self.lines = lines
         self.record = StepRecord()
 
     def __call__(
@@ -78,7 +79,7 @@ class Judge:
                 for place, outcome in enumerate(outcomes)
             ]
         )
-        self.file.writelines(rollout.model_dump_json() + "\n" for rollout in self.record.rollouts)
+        self.lines.write(self.record.rollouts)
         return self.record.rewards
 
     def _verdicts(self, instance_ids: list[str], answers: list[str]) -> list[Outcome]:

@@ -2,20 +2,21 @@
 
 import math
 import time
-from typing import Any, TextIO
+from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from trainer_service.training.judging import Judge
+from trainer_service.training.lines import Lines
 from trainer_service.training.spec import StepMetrics
 
 
 class MetricsWriter(TrainerCallback):  # type: ignore[misc]
     """Joins what the library logs with what the judge counted."""
 
-    def __init__(self, judge: Judge, file: TextIO) -> None:
+    def __init__(self, judge: Judge, lines: Lines) -> None:
         self.judge = judge
-        self.file = file
+        self.lines = lines
         self._last = time.perf_counter()
 
     def on_log(
@@ -47,8 +48,7 @@ class MetricsWriter(TrainerCallback):  # type: ignore[misc]
             learning_rate=_finite(logs.get("learning_rate")),
         )
         self._last = now
-        self.file.write(metrics.model_dump_json() + "\n")
-        self.file.flush()
+        self.lines.write([metrics])
 
 
 def _finite(value: Any) -> float | None:

@@ -13,6 +13,20 @@ METRICS = "metrics.jsonl"
 ROLLOUTS = "rollouts.jsonl"
 CHECKPOINT = "checkpoint"
 DONE = "done.json"
+PROGRESS = "progress"
+DRAFTS = "drafts"
+
+EXIT_DRAINED = 75
+"""Exit code of a training that was told to end (SIGTERM) and left a checkpoint to go on from: sysexits' EX_TEMPFAIL."""
+
+
+class Identity(Contract):
+    """What the bytes of a stage's result hang on, on one machine: training goes on only where all of it is equal."""
+
+    settings: TrainingSettings
+    seed: Seed
+    instances_sha256: str
+    start_sha256: str = Field(description="Digest of the starting checkpoint's manifest.")
 
 
 class TrainingSpec(Contract):
@@ -20,18 +34,40 @@ class TrainingSpec(Contract):
 
     - `metrics.jsonl`: a `StepMetrics` per line, flushed after each step, to be followed while it grows;
     - `rollouts.jsonl`: a `TrainedRollout` per line;
+    - `progress/step-NNNNNNNN/`: the last of the checkpoints to go on from, see `progress.py`;
     - `checkpoint/`: the trained model and its tokenizer, safetensors only;
     - `done.json`: written last, renamed into place: without it nothing above is finished.
+
+    On SIGTERM the step under way is finished, a checkpoint is left and the exit code is `EXIT_DRAINED`.
     """
 
     folder: Path
     start: Path = Field(description="Directory of the checkpoint to start from.")
-    settings: TrainingSettings
-    seed: Seed
+    identity: Identity
+    resume: Path | None = Field(
+        description="Checkpoint to go on from; the lines written until then lie in the folder."
+    )
+    save_steps: int = Field(ge=1, description="Steps between two checkpoints to go on from.")
     env_url: str
     threads: int = Field(
         default=1, ge=1, description="torch threads: more than idle cores collapses the speed."
     )
+
+
+class Mark(Contract):
+    """How much of a file of lines was there: its first `size` bytes and their checksum."""
+
+    size: int
+    sha256: str
+
+
+class Position(Contract):
+    """Where a training stood when it left a checkpoint to go on from."""
+
+    step: int
+    identity: Identity
+    metrics: Mark
+    rollouts: Mark
 
 
 class StepMetrics(Contract):

@@ -150,6 +150,7 @@ class EventKind(StrEnum):
     STEP_STARTED = "step.started"  # step, attempt; the baseline's step is "baseline"
     STEP_FAILED = "step.failed"  # step, attempt, error
     GENERATE_DONE = "generate.done"  # asked, realised, seconds
+    TRAIN_RESUMED = "train.resumed"  # attempt, step gone on from, refused: why other checkpoints were not
     TRAIN_STEP = (
         "train.step"  # attempt and the step's metrics: step, steps, reward, valid, samples, seconds, ...
     )

@@ -33,7 +33,9 @@ CONFIGURATION = EnvironmentConfig(
     }
 )
 STEPS = 12
-SETTINGS = TrainingSettings(rollouts=STEPS * 16, group_size=4, prompts_per_step=4, max_tokens=48)
+SETTINGS = TrainingSettings(
+    rollouts=STEPS * 16, group_size=4, prompts_per_step=4, max_tokens=20, kl_coefficient=0.01
+)
 
 
 @contextmanager

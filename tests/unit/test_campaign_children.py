@@ -21,20 +21,12 @@ from trainer_service.training.spec import Identity, StepMetrics
 from trainer_service.training_run import Order, Trained, train
 
 IDENTITY = Identity(settings=SMALL, seed=1, instances_sha256="0" * 64, start_sha256="0" * 64)
-STEP = {
-    "steps": 3,
-    "reward": 0.5,
-    "reward_std": 0.1,
-    "valid": 0.4,
-    "optimal": 0.3,
-    "dead_group_share": 0.0,
-    "tokens": 100,
-    "samples": 16,
-    "seconds": 0.1,
-    "loss": None,
-    "grad_norm": None,
-    "learning_rate": 5e-4,
-}
+STEP = dict.fromkeys(
+    ("reward_std", "valid", "optimal", "dead_group_share", "tokens_mean", "truncated", "tokens_per_second"),
+    0.1,
+) | dict.fromkeys(("loss", "grad_norm", "learning_rate", "kl", "kl_missing", "gap_mean", "gap_max"))
+STEP |= {"steps": 3, "reward": 0.5, "sizes": {}, "samples": 16, "seconds": 0.1}
+STEP |= {"tokens": 100, "tokens_min": 1, "tokens_max": 9}
 PRELUDE = f"""
 import json, os, signal, subprocess, sys, time
 from pathlib import Path

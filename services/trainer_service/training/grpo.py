@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, set_seed
-from trl import GRPOConfig, GRPOTrainer
+from trl import GRPOConfig
 
 from trainee2trainer.client import EnvClient
 from trainee2trainer.client.blocking import Blocking
@@ -19,6 +19,7 @@ from trainer_service.training.reporting import MetricsWriter
 from trainer_service.training.rollouts import RolloutSampler
 from trainer_service.training.saving import Saver
 from trainer_service.training.spec import TrainingSpec
+from trainer_service.training.watching import WatchedTrainer
 
 _WARMUP_STEPS = 4
 """Adam's first steps are large: its averages are still empty at the start of every stage."""
@@ -41,7 +42,7 @@ def run(spec: TrainingSpec) -> bool:
     ):
         judge = Judge(env, settings.rewards, rollouts)
         saver = Saver(spec, metrics, rollouts)
-        trainer = GRPOTrainer(
+        trainer = WatchedTrainer(
             model=model,
             args=configuration(settings, folder, seed),
             reward_funcs=judge,

@@ -1,6 +1,7 @@
 """Rewards: env_service's verdicts, and the record of what was judged."""
 
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
 from trainee2trainer.client import EnvClient
@@ -22,6 +23,10 @@ class StepRecord:
     def rewards(self) -> list[float]:
         return [rollout.reward or 0.0 for rollout in self.rollouts]
 
+    @property
+    def reward(self) -> float:
+        return fmean(self.rewards)
+
     def share(self, name: str) -> float:
         return sum(bool(getattr(rollout, name)) for rollout in self.rollouts) / max(1, len(self.rollouts))
 
@@ -36,6 +41,14 @@ class StepRecord:
     @property
     def tokens(self) -> int:
         return sum(rollout.tokens for rollout in self.rollouts)
+
+    @property
+    def sizes(self) -> dict[int, "StepRecord"]:
+        """The same record by map size, ascending."""
+        by_size: dict[int, StepRecord] = {}
+        for rollout in sorted(self.rollouts, key=lambda rollout: rollout.size):
+            by_size.setdefault(rollout.size, StepRecord()).rollouts.append(rollout)
+        return by_size
 
 
 class Judge:

@@ -37,8 +37,9 @@ class RolloutSampler:
         return {
             "prompt_ids": ids,
             "completion_ids": [answer.token_ids for answer in answers],
-            # One update per batch: the sampling policy is the one being updated, so no ratio needs them.
-            "logprobs": None,
+            # One update per batch: the sampling policy is the one being updated, so no ratio needs them. They
+            # are compared with the trainer's.
+            "logprobs": [answer.logprobs for answer in answers],
         }
 
     def _sampler_of(self, model: PreTrainedModel) -> Sampler:

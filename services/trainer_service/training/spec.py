@@ -70,6 +70,16 @@ class Position(Contract):
     rollouts: Mark
 
 
+class SizeMetrics(Contract):
+    """A step's samples on boards of one size."""
+
+    samples: int
+    reward: float
+    valid: float
+    optimal: float
+    dead_group_share: float
+
+
 class StepMetrics(Contract):
     """One optimiser step. Rates and shares are over the step's samples and groups."""
 
@@ -79,13 +89,27 @@ class StepMetrics(Contract):
     reward_std: float
     valid: float
     optimal: float
-    dead_group_share: float
-    tokens: int
+    dead_group_share: float = Field(
+        description="Groups whose rewards are all equal: no advantage, no gradient."
+    )
+    sizes: dict[int, SizeMetrics] = Field(description="The same by map size.")
     samples: int
+    tokens: int = Field(description="Sampled in this step.")
+    tokens_mean: float = Field(description="Per answer; so are the next two.")
+    tokens_min: int
+    tokens_max: int
+    truncated: float = Field(description="Share of answers cut off at the largest number of tokens.")
     seconds: float
+    tokens_per_second: float = Field(description="Sampled tokens over all of the step's time.")
     loss: float | None
     grad_norm: float | None
     learning_rate: float | None
+    kl: float | None = Field(description="From the starting checkpoint, per token.")
+    kl_missing: str | None = Field(description="Why there is no KL.")
+    gap_mean: float | None = Field(
+        description="Mean over sampled tokens of |log-probability when sampled - when trained on|."
+    )
+    gap_max: float | None
 
 
 class TrainedRollout(Contract):

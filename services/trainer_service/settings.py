@@ -1,10 +1,13 @@
 """Settings of the trainer service and its workers, read from T2T_* variables."""
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
 from trainee2trainer.settings import Settings
+
+SinkName = Literal["tensorboard", "wandb", "trackio"]
 
 
 class TrainerSettings(Settings):
@@ -44,6 +47,9 @@ class TrainerSettings(Settings):
         le=3_600,
         description="For a training process that is told to end: a step and a checkpoint must fit in.",
     )
+    training_sinks: list[SinkName] = Field(
+        default=[], description="Where a training's curves go besides its files and events; a JSON list."
+    )
     event_poll_seconds: float = Field(
         default=0.3, gt=0, le=60, description="Between two looks for new events."
     )
@@ -57,3 +63,8 @@ class TrainerSettings(Settings):
     def runs_dir(self) -> Path:
         """Working files of campaigns and training jobs; all of them can be made again."""
         return self.home / "runs"
+
+    @property
+    def curves_dir(self) -> Path:
+        """What sinks write on this machine."""
+        return self.home / "curves"

@@ -78,6 +78,7 @@ async def train(work: Work, stint: Stint) -> Made:
         instances=stint.instances,
         start=start,
         identity=identity,
+        name=stint.checkpoint_id,
         resume=back.found,
     )
     trained = await training_run.train(order, settings, tell)

@@ -15,7 +15,7 @@ from trainer_service.settings import TrainerSettings
 from trainer_service.training import lines
 from trainer_service.training import spec as names
 from trainer_service.training.progress import Found
-from trainer_service.training.spec import Identity, StepMetrics, TrainedRollout, TrainingSpec
+from trainer_service.training.spec import Identity, Run, StepMetrics, TrainedRollout, TrainingSpec
 
 MODULE = "trainer_service.training"
 LOG = "child.log"
@@ -38,13 +38,14 @@ Tell = Callable[[list[StepMetrics]], Awaitable[None]]
 class Order:
     """What to train. `folder` is this attempt's own and new, so that no other attempt can write into it.
 
-    `resume` is what an earlier attempt left to go on from.
+    `name` is the stage's, for whoever keeps its curves; `resume` what an earlier attempt left to go on from.
     """
 
     folder: Path
     instances: Path
     start: Path
     identity: Identity
+    name: str
     resume: Found | None = None
 
 
@@ -113,6 +114,12 @@ def _prepare(order: Order, settings: TrainerSettings) -> None:
         identity=order.identity,
         resume=order.resume and order.resume.folder,
         save_steps=settings.training_save_steps,
+        sinks=settings.training_sinks,
+        run=Run(
+            name=order.name,
+            folder=settings.curves_dir,
+            after=order.resume.position.step if order.resume else 0,
+        ),
         env_url=settings.url("env"),
         threads=settings.training_threads,
     )

@@ -1,5 +1,6 @@
 """Real training processes: what they record, and that a killed one ends with the very bytes of one that was not."""
 
+import os
 import random
 import signal
 from collections.abc import Iterator
@@ -77,6 +78,19 @@ def test_every_step_is_recorded_with_what_a_researcher_asks_for(undisturbed: Und
     assert any(step.truncated > 0 for step in steps)
     assert steps[0].kl == pytest.approx(0, abs=1e-6)
     assert steps[-1].kl is not None and steps[-1].kl > 1e-5
+
+
+async def test_broken_sinks_change_nothing(
+    stage: Stage, tmp_path: Path, undisturbed: Undisturbed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "wandb.py").write_text("def init(**_): raise SystemExit('the network is gone')")
+    (tmp_path / "trackio.py").write_text("import time\ndef init(**_): time.sleep(600)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    stage.sinks = ["wandb", "trackio", "tensorboard"]
+    assert digest(await stage.attempt()) == undisturbed.digest
+    told = (stage.attempts[0] / "child.log").read_text()
+    assert told.count("sink.dropped") == 2
+    assert list((tmp_path / "curves" / "tensorboard" / "stage").iterdir())
 
 
 async def test_killed_it_goes_on_and_ends_with_the_same_bytes(stage: Stage, undisturbed: Undisturbed) -> None:

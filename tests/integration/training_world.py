@@ -21,7 +21,7 @@ from trainee2trainer.store import migrate
 from trainer_service import boards, checkpoints, profiles, resumption
 from trainer_service.failures import StepFailed
 from trainer_service.resumption import Resumption
-from trainer_service.settings import TrainerSettings
+from trainer_service.settings import SinkName, TrainerSettings
 from trainer_service.training.spec import StepMetrics
 from trainer_service.training_run import Order, Trained, train
 
@@ -57,6 +57,7 @@ class Stage:
     template: str = "compact-v1"
     settings: TrainingSettings = SETTINGS
     save_steps: int = 3
+    sinks: list[SinkName] = field(default_factory=list)
     told: list[StepMetrics] = field(default_factory=list)
 
     @property
@@ -92,10 +93,14 @@ class Stage:
             instances=instances,
             start=self.start,
             identity=resumption.identity(self.settings, SEED, instances, self.start),
+            name="stage",
             resume=found,
         )
         settings = TrainerSettings(
-            data_dir=self.folder, env_url=self.env_url, training_save_steps=self.save_steps
+            data_dir=self.folder,
+            env_url=self.env_url,
+            training_save_steps=self.save_steps,
+            training_sinks=self.sinks,
         )
         return await train(order, settings, tell)
 

@@ -69,7 +69,7 @@ class Following:
             self.told += [metrics.step for metrics in new]
 
         instances = self.folder.parent / "instances.jsonl"
-        order = Order(self.folder, instances, self.folder.parent, identity=IDENTITY)
+        order = Order(self.folder, instances, self.folder.parent, IDENTITY, "name")
         return await train(order, self.settings, tell, self.module)
 
     async def pid(self) -> int:
@@ -156,7 +156,7 @@ def test_a_killed_worker_takes_its_training_process_along(
     from trainer_service.training_run import Order, train
     folder = Path({str(tmp_path)!r})
     identity = Identity.model_validate_json({IDENTITY.model_dump_json()!r})
-    order = Order(folder / "attempt", folder / "instances.jsonl", folder, identity)
+    order = Order(folder / "attempt", folder / "instances.jsonl", folder, identity, "name")
     async def tell(new): pass
     asyncio.run(train(order, TrainerSettings(), tell, {module!r}))
     """

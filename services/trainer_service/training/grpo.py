@@ -18,6 +18,7 @@ from trainer_service.training.lines import Lines
 from trainer_service.training.reporting import MetricsWriter
 from trainer_service.training.rollouts import RolloutSampler
 from trainer_service.training.saving import Saver
+from trainer_service.training.sinks import Sinks
 from trainer_service.training.spec import TrainingSpec
 from trainer_service.training.watching import WatchedTrainer
 
@@ -39,6 +40,7 @@ def run(spec: TrainingSpec) -> bool:
         Blocking(EnvClient(spec.env_url)) as env,
         Lines(folder / names.ROLLOUTS) as rollouts,
         Lines(folder / names.METRICS) as metrics,
+        Sinks(spec.sinks, spec.run) as sinks,
     ):
         judge = Judge(env, settings.rewards, rollouts)
         saver = Saver(spec, metrics, rollouts)
@@ -49,7 +51,7 @@ def run(spec: TrainingSpec) -> bool:
             train_dataset=read_dataset(folder / names.INSTANCES),
             processing_class=tokenizer,
             rollout_func=_sampler(tokenizer, spec),
-            callbacks=[MetricsWriter(judge, metrics), saver],
+            callbacks=[MetricsWriter(judge, metrics, sinks), saver],
         )
         saver.accelerator = trainer.accelerator
         trainer.train(resume_from_checkpoint=str(spec.resume) if spec.resume else None)

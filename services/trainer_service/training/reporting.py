@@ -9,6 +9,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from trainer_service.training.judging import Judge, StepRecord
 from trainer_service.training.lines import Lines
+from trainer_service.training.sinks import Sinks
 from trainer_service.training.spec import SizeMetrics, StepMetrics
 from trainer_service.training.watching import GAP_MAX, GAP_MEAN
 
@@ -18,9 +19,10 @@ _NO_REFERENCE = "kl_coefficient is 0: no reference model is held"
 class MetricsWriter(TrainerCallback):  # type: ignore[misc]
     """Joins what the library logs with what the judge counted."""
 
-    def __init__(self, judge: Judge, lines: Lines) -> None:
+    def __init__(self, judge: Judge, lines: Lines, sinks: Sinks) -> None:
         self.judge = judge
         self.lines = lines
+        self.sinks = sinks
         self._last = time.perf_counter()
 
     def on_log(
@@ -34,8 +36,10 @@ class MetricsWriter(TrainerCallback):  # type: ignore[misc]
         if not logs or "loss" not in logs:
             return  # the library's closing summary
         now = time.perf_counter()
-        self.lines.write([step_metrics(state, logs, self.judge.record, now - self._last)])
+        metrics = step_metrics(state, logs, self.judge.record, now - self._last)
         self._last = now
+        self.lines.write([metrics])
+        self.sinks.log(metrics)
 
 
 def step_metrics(

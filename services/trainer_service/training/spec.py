@@ -7,6 +7,7 @@ from pydantic import Field
 from trainee2trainer.contracts.base import Contract, Seed
 from trainee2trainer.contracts.campaign import TrainingSettings
 from trainee2trainer.contracts.environment import FailureCategory
+from trainer_service.settings import SinkName
 
 INSTANCES = "instances.jsonl"
 METRICS = "metrics.jsonl"
@@ -29,6 +30,14 @@ class Identity(Contract):
     start_sha256: str = Field(description="Digest of the starting checkpoint's manifest.")
 
 
+class Run(Contract):
+    """A stage's curves: under one name whatever becomes of its attempts. `after`: the step gone on from."""
+
+    name: str
+    folder: Path
+    after: int
+
+
 class TrainingSpec(Contract):
     """One stage. `folder` holds `instances.jsonl` (an `InstanceRow` with its prompt per line) and takes all output:
 
@@ -48,6 +57,8 @@ class TrainingSpec(Contract):
         description="Checkpoint to go on from; the lines written until then lie in the folder."
     )
     save_steps: int = Field(ge=1, description="Steps between two checkpoints to go on from.")
+    sinks: list[SinkName] = Field(description="Where the metrics go besides the file.")
+    run: Run
     env_url: str
     threads: int = Field(
         default=1, ge=1, description="torch threads: more than idle cores collapses the speed."

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -14,13 +13,13 @@ TAIL_LINES = 30
 
 @asynccontextmanager
 async def child(
-    module: str, *args: str, log: Path, environment: Mapping[str, str], grace_seconds: float
+    python: str, module: str, *args: str, log: Path, environment: Mapping[str, str], grace_seconds: float
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """Runs `python -m module args`, all it prints going to `log`. After the block its whole group is gone.
 
     It is asked to end first, and has `grace_seconds` for that.
     """
-    command = [sys.executable, "-m", "trainer_service.leash", str(os.getpid()), module, *args]
+    command = [python, "-m", "trainer_service.leash", str(os.getpid()), module, *args]
     with log.open("ab") as output:
         process = await asyncio.create_subprocess_exec(
             *command,

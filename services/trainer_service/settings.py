@@ -31,6 +31,21 @@ class TrainerSettings(Settings):
     training_threads: int = Field(
         default=1, ge=1, le=1_024, description="torch threads of a training process."
     )
+    training_processes: int = Field(
+        default=1, ge=1, le=64, description="Training processes that share a stage, by `accelerate launch`."
+    )
+    training_accelerate_config: Path | None = Field(
+        default=None, description="accelerate's own configuration: devices, FSDP, DeepSpeed."
+    )
+    training_python: Path | None = Field(
+        default=None, description="Interpreter of training processes; null: the worker's. vLLM wants its own."
+    )
+    training_vllm_url: str | None = Field(
+        default=None, description="Where a vLLM server for training samples, for settings that want one."
+    )
+    profile_models: dict[str, Path] = Field(
+        default={}, description="Local Hugging Face checkpoints that profiles start from, as a JSON object."
+    )
     training_silence_seconds: float = Field(
         default=1_800.0, gt=0, description="A training process that reports no step for this long is stopped."
     )

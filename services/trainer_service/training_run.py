@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from trainer_service.training.progress import Found
 from trainer_service.training.spec import Identity, Run, StepMetrics, TrainedRollout, TrainingSpec
 
 MODULE = "trainer_service.training"
+LAUNCHER = "trainer_service.training.launcher"
 LOG = "child.log"
 SPEC = "spec.json"
 PHASE = "train"
@@ -89,7 +91,8 @@ async def train(order: Order, settings: TrainerSettings, tell: Tell, module: str
     if order.resume:
         follower.read()  # steps that were told by the attempt that made them
     environment = {"OMP_NUM_THREADS": str(settings.training_threads), **_KEEP_MEMORY}
-    command, grace = (module or MODULE, str(order.folder / SPEC)), settings.training_grace_seconds
+    command = _command(settings, module or MODULE, str(order.folder / SPEC))
+    grace = settings.training_grace_seconds
     async with child(*command, log=log, environment=environment, grace_seconds=grace) as process:
         await _follow(process, follower, tell, settings.training_silence_seconds)
     if process.returncode != 0 or not (order.folder / names.DONE).exists():
@@ -99,6 +102,16 @@ async def train(order: Order, settings: TrainerSettings, tell: Tell, module: str
         rewards=[metrics.reward for metrics in follower.metrics],
         rollouts=await asyncio.to_thread(_rollouts, order.folder / names.ROLLOUTS),
     )
+
+
+def _command(settings: TrainerSettings, module: str, spec: str) -> list[str]:
+    """Interpreter, module and arguments: the module itself, or accelerate, which starts it several times."""
+    python, config = str(settings.training_python or sys.executable), settings.training_accelerate_config
+    if settings.training_processes == 1 and config is None:
+        return [python, module, spec]
+    configured = ["--config_file", str(config)] if config else []
+    processes = ["--num_processes", str(settings.training_processes)]
+    return [python, LAUNCHER, *configured, *processes, "--module", module, spec]
 
 
 def _prepare(order: Order, settings: TrainerSettings) -> None:
@@ -121,6 +134,7 @@ def _prepare(order: Order, settings: TrainerSettings) -> None:
             after=order.resume.position.step if order.resume else 0,
         ),
         env_url=settings.url("env"),
+        vllm_url=settings.training_vllm_url,
         threads=settings.training_threads,
     )
     (order.folder / SPEC).write_text(spec.model_dump_json(indent=2) + os.linesep, encoding="utf-8")

@@ -48,10 +48,14 @@ def seal(folder: Path) -> str:
     Raises ForbiddenFileError for anything but safetensors, JSON and a tokenizer's own files.
     """
     for path in sorted(folder.iterdir()):
-        known = path.suffix in _SUFFIXES or path.name in _TOKENIZER_FILES
-        if path.is_symlink() or not path.is_file() or not known:
+        if path.is_symlink() or not has_place(path):
             raise ForbiddenFileError(f"{path.name} has no place in a checkpoint.")
     return write_manifest(folder)
+
+
+def has_place(path: Path) -> bool:
+    """Whether this is a file of a kind that checkpoints are made of."""
+    return path.is_file() and (path.suffix in _SUFFIXES or path.name in _TOKENIZER_FILES)
 
 
 def write_manifest(folder: Path) -> str:

@@ -15,6 +15,7 @@ from trainee2trainer.contracts.environment import (
     VerifyBatchRequest,
     VerifyBatchResponse,
 )
+from trainer_service.profiles import PROFILES
 from trainer_service.training.grpo import configuration
 from trainer_service.training.judging import Judge
 from trainer_service.training.lines import Lines
@@ -101,6 +102,26 @@ def test_a_step_is_one_update_of_all_its_samples(
     assert made.per_device_train_batch_size * made.gradient_accumulation_steps == prompts * group
     assert made.gradient_accumulation_steps == made.steps_per_generation == pieces
     assert made.max_steps == 10
+
+
+def test_several_processes_share_a_step(tmp_path: Path) -> None:
+    settings = TrainingSettings(rollouts=2_560, prompts_per_step=32, group_size=8, samples_at_once=16)
+    made = configuration(settings, tmp_path, 1, processes=4)
+    assert made.per_device_train_batch_size * made.gradient_accumulation_steps * 4 == 256
+    assert made.per_device_train_batch_size == 16
+    with pytest.raises(ValueError, match="256 samples cannot be shared evenly by 3"):
+        configuration(settings, tmp_path, 1, processes=3)
+
+
+def test_the_papers_rung_samples_with_vllm(tmp_path: Path) -> None:
+    settings = PROFILES["paper"].training
+    made = configuration(settings, tmp_path, 1, vllm_url="http://127.0.0.1:8000")
+    assert (made.use_vllm, made.vllm_mode, made.vllm_gpu_memory_utilization) == (True, "colocate", 0.3)
+    assert made.vllm_server_base_url == "http://127.0.0.1:8000"
+    assert made.activation_checkpointing
+    assert made.max_completion_length == 4_096
+    assert made.max_steps == 125
+    assert made.max_steps * made.gradient_accumulation_steps * made.per_device_train_batch_size == 32_000
 
 
 LOGS = {

@@ -9,19 +9,26 @@ import sys
 import time
 from pathlib import Path
 
+from accelerate import PartialState
+
+from trainer_service import leash
 from trainer_service.training import grpo
 from trainer_service.training import spec as names
+from trainer_service.training.launcher import PARENT
 from trainer_service.training.spec import TrainingSpec
 
 
 def main(path: Path) -> None:
     # TRL tells at every start that `rollout_func` may change; our pin of its version is the answer to that.
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    if launched_by := os.environ.get(PARENT):
+        leash.tie_to(int(launched_by))
     started = time.perf_counter()
     spec = TrainingSpec.model_validate_json(path.read_text(encoding="utf-8"))
     if not grpo.run(spec):
         sys.exit(names.EXIT_DRAINED)
-    _finish(spec.folder, time.perf_counter() - started)
+    if PartialState().is_main_process:
+        _finish(spec.folder, time.perf_counter() - started)
 
 
 def _finish(folder: Path, seconds: float) -> None:

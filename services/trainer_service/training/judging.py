@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
+from accelerate.utils import gather_object
+
 from trainee2trainer.client import EnvClient
 from trainee2trainer.client.blocking import Blocking
 from trainee2trainer.contracts.environment import Outcome, RewardWeights, VerifyBatchRequest, VerifyItem
@@ -74,26 +76,26 @@ class Judge:
         and a made-up reward would be learnt from."""
         answers = [completion[0]["content"] for completion in completions]
         outcomes = self._verdicts(columns["instance_id"], answers)
-        self.record = StepRecord(
-            [
-                TrainedRollout(
-                    step=trainer_state.global_step,
-                    group=columns["group"][place],
-                    instance_id=columns["instance_id"][place],
-                    size=columns["size"][place],
-                    needs_wait=columns["needs_wait"][place],
-                    valid=outcome.valid,
-                    optimal=outcome.optimal,
-                    failure=outcome.failure,
-                    reward=outcome.reward,
-                    makespan=outcome.makespan,
-                    tokens=len(completion_ids[place]),
-                )
-                for place, outcome in enumerate(outcomes)
-            ]
-        )
+        own = [
+            TrainedRollout(
+                step=trainer_state.global_step,
+                group=columns["group"][place],
+                instance_id=columns["instance_id"][place],
+                size=columns["size"][place],
+                needs_wait=columns["needs_wait"][place],
+                valid=outcome.valid,
+                optimal=outcome.optimal,
+                failure=outcome.failure,
+                reward=outcome.reward,
+                makespan=outcome.makespan,
+                tokens=len(completion_ids[place]),
+            )
+            for place, outcome in enumerate(outcomes)
+        ]
+        # Several processes share a step: the record is of all of it.
+        self.record = StepRecord(gather_object(own))
         self.lines.write(self.record.rollouts)
-        return self.record.rewards
+        return StepRecord(own).rewards
 
     def _verdicts(self, instance_ids: list[str], answers: list[str]) -> list[Outcome]:
         items = [

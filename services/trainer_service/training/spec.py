@@ -60,6 +60,7 @@ class TrainingSpec(Contract):
     sinks: list[SinkName] = Field(description="Where the metrics go besides the file.")
     run: Run
     env_url: str
+    vllm_url: str | None = Field(description="Of a vLLM server, where the settings want one.")
     threads: int = Field(
         default=1, ge=1, description="torch threads: more than idle cores collapses the speed."
     )

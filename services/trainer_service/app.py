@@ -23,7 +23,7 @@ def create_app(settings: TrainerSettings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         store = Store(settings.database)
         try:
-            await register_shipped(store, settings.home)
+            await register_shipped(store, settings.home, settings.profile_models)
             async with Queue(settings.redis) as queue, EnvClient(settings.url("env")) as env:
                 app.state.context = Context(settings, store, queue, env)
                 yield

@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from trainee2trainer.artefacts import (
     CheckpointDamagedError,
     checkpoint_folder,
+    has_place,
     manifest_digest,
     publish,
     seal,
@@ -98,13 +100,16 @@ async def register(
     await session.flush()
 
 
-async def register_shipped(store: Store, data_dir: Path) -> None:
-    """Registers the starting checkpoints that the package carries. Doing it again changes nothing."""
+async def register_shipped(store: Store, data_dir: Path, models: Mapping[str, Path]) -> None:
+    """Registers the checkpoints that profiles start from: those in the package, and `models` by profile.
+
+    Doing it again changes nothing.
+    """
     insert = postgresql.insert if store.engine.dialect.name == "postgresql" else sqlite.insert
     for rung in PROFILES.values():
-        source = shipped(rung.checkpoint)
+        source = models.get(rung.name) or shipped(rung.checkpoint)
         if not source.is_dir():
-            log.warning("profile.without_checkpoint", profile=rung.name, remedy="t2t warmstart")
+            log.info("profile.without_checkpoint", profile=rung.name, remedy=rung.remedy)
             continue
         digest = await asyncio.to_thread(_copy_in, source, data_dir, rung.checkpoint)
         row = {"id": rung.checkpoint, "profile": rung.name, "manifest_sha256": digest}
@@ -112,11 +117,16 @@ async def register_shipped(store: Store, data_dir: Path) -> None:
             await session.execute(insert(CheckpointRecord).values(row).on_conflict_do_nothing())
 
 
+def _without_a_place(folder: str, names: list[str]) -> list[str]:
+    """What a model's directory also holds and a checkpoint may not: other formats, folders, papers."""
+    return [name for name in names if not has_place(Path(folder) / name)]
+
+
 def _copy_in(source: Path, data_dir: Path, checkpoint_id: str) -> str:
     """The digest of the checkpoint in the data folder, copied there first if it is not yet."""
     final = checkpoint_folder(data_dir, checkpoint_id)
     draft = final.with_name(f".{checkpoint_id}.{secrets.token_hex(4)}")
-    shutil.copytree(source, draft)
+    shutil.copytree(source, draft, ignore=_without_a_place)
     digest = seal(draft)
     try:
         publish(draft, final)

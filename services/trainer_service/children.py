@@ -3,22 +3,23 @@
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-GRACE_SECONDS = 5.0
 TAIL_BYTES = 4_000
 TAIL_LINES = 30
 
 
 @asynccontextmanager
 async def child(
-    module: str, *args: str, log: Path, environment: Mapping[str, str]
+    python: str, module: str, *args: str, log: Path, environment: Mapping[str, str], grace_seconds: float
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Runs `python -m module args`, all it prints going to `log`. After the block its whole group is gone."""
-    command = [sys.executable, "-m", "trainer_service.leash", str(os.getpid()), module, *args]
+    """Runs `python -m module args`, all it prints going to `log`. After the block its whole group is gone.
+
+    It is asked to end first, and has `grace_seconds` for that.
+    """
+    command = [python, "-m", "trainer_service.leash", str(os.getpid()), module, *args]
     with log.open("ab") as output:
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -31,13 +32,13 @@ async def child(
     try:
         yield process
     finally:
-        await asyncio.shield(_stop(process))
+        await asyncio.shield(_stop(process, grace_seconds))
 
 
-async def _stop(process: asyncio.subprocess.Process) -> None:
+async def _stop(process: asyncio.subprocess.Process, grace_seconds: float) -> None:
     _signal(process.pid, signal.SIGTERM)
     with suppress(TimeoutError):
-        async with asyncio.timeout(GRACE_SECONDS):
+        async with asyncio.timeout(grace_seconds):
             await process.wait()
     # Also for what the process itself may have started: the group outlives its leader.
     _signal(process.pid, signal.SIGKILL)

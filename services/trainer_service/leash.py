@@ -16,12 +16,13 @@ _PR_SET_PDEATHSIG = 1
 
 def main() -> None:
     parent, module = int(sys.argv[1]), sys.argv[2]
-    _tie_to(parent)
+    tie_to(parent)
     sys.argv = sys.argv[2:]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
-def _tie_to(parent: int) -> None:
+def tie_to(parent: int) -> None:
+    """Lets this process die when `parent`, which must be its parent, does."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     else:  # no such wish can be told to the kernel: look now and then

@@ -38,7 +38,7 @@ async def starting_checkpoint(
         rule = f"there is no checkpoint with the id {asked!r}"
         raise problems.invalid([*under, field], rule, "checkpoint_not_found")
     raise problems.conflict(
-        f"The profile {profile} has no starting checkpoint: run `t2t warmstart`, then start again."
+        f"The profile {profile} has no starting checkpoint: {known.remedy}, then start again."
     )
 
 

@@ -1,5 +1,6 @@
 """One stage of training as a worker does it, for campaigns and for training jobs alike."""
 
+import asyncio
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from trainee2trainer.contracts.campaign import EventKind, TrainingSettings
 from trainee2trainer.store.tables import RolloutRecord
-from trainer_service import checkpoints, events, training_run
+from trainer_service import checkpoints, events, resumption, training_run
 from trainer_service.checkpoints import Published
+from trainer_service.training import progress
 from trainer_service.training.spec import StepMetrics, TrainedRollout
 from trainer_service.training_run import Order
 from trainer_service.work import Work
@@ -31,6 +33,11 @@ class Stint:
     settings: TrainingSettings
     seed: int
 
+    @property
+    def attempts(self) -> list[Path]:
+        """The folders of all attempts so far."""
+        return sorted(self.folder.glob("attempt-*"))
+
 
 @dataclass(frozen=True, slots=True)
 class Made:
@@ -43,7 +50,10 @@ class Made:
 
 
 async def train(work: Work, stint: Stint) -> Made:
-    """Trains in a child process, telling each step; publishes the checkpoint. Raises StepFailed, Hopeless."""
+    """Trains in a child process, telling each step; publishes the checkpoint. Raises StepFailed, Hopeless.
+
+    What an earlier attempt left to go on from is gone on from.
+    """
     started, settings = time.perf_counter(), work.tools.settings
 
     async def tell(new: list[StepMetrics]) -> None:
@@ -53,13 +63,23 @@ async def train(work: Work, stint: Stint) -> Made:
         ]
         await work.tell_all(EventKind.TRAIN_STEP, told)
 
+    start = await checkpoints.find(work.tools.store, settings.home, stint.parent_id)
+    identity = await asyncio.to_thread(
+        resumption.identity, stint.settings, stint.seed, stint.instances, start
+    )
+    back = await asyncio.to_thread(resumption.look_back, stint.attempts, identity, settings.training_afresh)
+    if back.found or back.refused:
+        step = back.found.position.step if back.found else 0
+        told_back = {"attempt": stint.attempt, "step": step, "refused": back.refused}
+        await work.tell(EventKind.TRAIN_RESUMED, stage=stint.stage, **told_back)
     order = Order(
         # A folder per claim and attempt: a worker taken for dead cannot write into its successor's.
         folder=stint.folder / f"attempt-{work.lease.token}-{stint.attempt}",
         instances=stint.instances,
-        start=await checkpoints.find(work.tools.store, settings.home, stint.parent_id),
-        settings=stint.settings,
-        seed=stint.seed,
+        start=start,
+        identity=identity,
+        name=stint.checkpoint_id,
+        resume=back.found,
     )
     trained = await training_run.train(order, settings, tell)
     checkpoint = await checkpoints.bring_in(
@@ -92,3 +112,8 @@ async def keep(
         manifest_sha256=made.checkpoint.manifest_sha256,
         seconds=made.seconds,
     )
+
+
+async def tidy(stint: Stint) -> None:
+    """Removes what was there to go on from, once the stage's checkpoint is committed."""
+    await asyncio.to_thread(progress.clear, stint.attempts)

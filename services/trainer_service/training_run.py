@@ -3,20 +3,23 @@
 import asyncio
 import os
 import shutil
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trainee2trainer.contracts.campaign import TrainingSettings
 from trainer_service.children import child, how_it_ended
 from trainer_service.failures import StepFailed
 from trainer_service.settings import TrainerSettings
+from trainer_service.training import lines
 from trainer_service.training import spec as names
-from trainer_service.training.spec import StepMetrics, TrainedRollout, TrainingSpec
+from trainer_service.training.progress import Found
+from trainer_service.training.spec import Identity, Run, StepMetrics, TrainedRollout, TrainingSpec
 
 MODULE = "trainer_service.training"
+LAUNCHER = "trainer_service.training.launcher"
 LOG = "child.log"
 SPEC = "spec.json"
 PHASE = "train"
@@ -35,13 +38,17 @@ Tell = Callable[[list[StepMetrics]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to train. `folder` is this attempt's own and new, so that no other attempt can write into it."""
+    """What to train. `folder` is this attempt's own and new, so that no other attempt can write into it.
+
+    `name` is the stage's, for whoever keeps its curves; `resume` what an earlier attempt left to go on from.
+    """
 
     folder: Path
     instances: Path
     start: Path
-    settings: TrainingSettings
-    seed: int
+    identity: Identity
+    name: str
+    resume: Found | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +88,12 @@ async def train(order: Order, settings: TrainerSettings, tell: Tell, module: str
     await asyncio.to_thread(_prepare, order, settings)
     log = order.folder / LOG
     follower = _Follower(order.folder / names.METRICS)
+    if order.resume:
+        follower.read()  # steps that were told by the attempt that made them
     environment = {"OMP_NUM_THREADS": str(settings.training_threads), **_KEEP_MEMORY}
-    async with child(module or MODULE, str(order.folder / SPEC), log=log, environment=environment) as process:
+    command = _command(settings, module or MODULE, str(order.folder / SPEC))
+    grace = settings.training_grace_seconds
+    async with child(*command, log=log, environment=environment, grace_seconds=grace) as process:
         await _follow(process, follower, tell, settings.training_silence_seconds)
     if process.returncode != 0 or not (order.folder / names.DONE).exists():
         raise StepFailed(f"The training process {how_it_ended(process, log)}")
@@ -93,15 +104,37 @@ async def train(order: Order, settings: TrainerSettings, tell: Tell, module: str
     )
 
 
+def _command(settings: TrainerSettings, module: str, spec: str) -> list[str]:
+    """Interpreter, module and arguments: the module itself, or accelerate, which starts it several times."""
+    python, config = str(settings.training_python or sys.executable), settings.training_accelerate_config
+    if settings.training_processes == 1 and config is None:
+        return [python, module, spec]
+    configured = ["--config_file", str(config)] if config else []
+    processes = ["--num_processes", str(settings.training_processes)]
+    return [python, LAUNCHER, *configured, *processes, "--module", module, spec]
+
+
 def _prepare(order: Order, settings: TrainerSettings) -> None:
     order.folder.mkdir(parents=True)
     shutil.copyfile(order.instances, order.folder / names.INSTANCES)
+    if order.resume:
+        position, earlier = order.resume.position, order.resume.attempt
+        for name, mark in ((names.METRICS, position.metrics), (names.ROLLOUTS, position.rollouts)):
+            lines.copy(earlier / name, mark, order.folder / name)
     spec = TrainingSpec(
         folder=order.folder,
         start=order.start,
-        settings=order.settings,
-        seed=order.seed,
+        identity=order.identity,
+        resume=order.resume and order.resume.folder,
+        save_steps=settings.training_save_steps,
+        sinks=settings.training_sinks,
+        run=Run(
+            name=order.name,
+            folder=settings.curves_dir,
+            after=order.resume.position.step if order.resume else 0,
+        ),
         env_url=settings.url("env"),
+        vllm_url=settings.training_vllm_url,
         threads=settings.training_threads,
     )
     (order.folder / SPEC).write_text(spec.model_dump_json(indent=2) + os.linesep, encoding="utf-8")

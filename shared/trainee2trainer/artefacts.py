@@ -47,12 +47,23 @@ def seal(folder: Path) -> str:
 
     Raises ForbiddenFileError for anything but safetensors, JSON and a tokenizer's own files.
     """
-    files = {}
-    for path in _contents(folder):
-        known = path.suffix in _SUFFIXES or path.name in _TOKENIZER_FILES
-        if path.is_symlink() or not path.is_file() or not known:
+    for path in sorted(folder.iterdir()):
+        if path.is_symlink() or not has_place(path):
             raise ForbiddenFileError(f"{path.name} has no place in a checkpoint.")
-        files[path.name] = {"sha256": _sha256(path), "size": path.stat().st_size}
+    return write_manifest(folder)
+
+
+def has_place(path: Path) -> bool:
+    """Whether this is a file of a kind that checkpoints are made of."""
+    return path.is_file() and (path.suffix in _SUFFIXES or path.name in _TOKENIZER_FILES)
+
+
+def write_manifest(folder: Path) -> str:
+    """Seals a directory of any files, folders inside included, that is no checkpoint to be loaded as a model."""
+    files = {
+        name: {"sha256": _sha256(path), "size": path.stat().st_size}
+        for name, path in _contents(folder).items()
+    }
     manifest = folder / MANIFEST
     manifest.write_text(json.dumps({"version": 1, "files": files}, indent=2, sort_keys=True) + "\n")
     return _sha256(manifest)
@@ -74,7 +85,7 @@ def verify(folder: Path, digest: str) -> None:
     if manifest_digest(folder) != digest:
         raise CheckpointDamagedError(folder, MANIFEST, "is not the one that was registered")
     files = json.loads((folder / MANIFEST).read_text())["files"]
-    present = {path.name: path for path in _contents(folder)}
+    present = _contents(folder)
     for name in sorted(files.keys() | present.keys()):
         if name not in files:
             raise CheckpointDamagedError(folder, name, "is not in the manifest")
@@ -94,7 +105,7 @@ def publish(temporary: Path, final: Path) -> None:
     `final` holds something else, CheckpointDamagedError where `temporary` was not sealed.
     """
     digest = manifest_digest(temporary)
-    for path in [*temporary.iterdir(), temporary]:
+    for path in [*temporary.rglob("*"), temporary]:
         _flush(path)
     final.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -108,9 +119,10 @@ def publish(temporary: Path, final: Path) -> None:
     _flush(final.parent)
 
 
-def _contents(folder: Path) -> list[Path]:
-    """What a manifest speaks of: everything but itself."""
-    return [path for path in sorted(folder.iterdir()) if path.name != MANIFEST]
+def _contents(folder: Path) -> dict[str, Path]:
+    """What a manifest speaks of: every file but itself, by its path in the directory."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir()]
+    return {path.relative_to(folder).as_posix(): path for path in paths if path != folder / MANIFEST}
 
 
 def _sha256(path: Path) -> str:

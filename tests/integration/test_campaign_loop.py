@@ -30,6 +30,7 @@ from trainee2trainer.contracts.environment import EnvironmentConfig, SizeKnobs
 from trainee2trainer.settings import Settings
 from trainee2trainer.stack import Stack
 from trainee2trainer.stack.processes import Child, stop
+from trainer_service.training import spec as names
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +59,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Everything but the workers."""
     settings = Settings(data_dir=tmp_path_factory.mktemp("stack"), port_base=free_ports(5))
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"LEASE_SECONDS": "2", "RECONCILE_SECONDS": "0.5", "LOG_FORMAT": "text"}.items():
+        quick = {"LEASE_SECONDS": "2", "RECONCILE_SECONDS": "0.5", "TRAINING_SAVE_STEPS": "1"}
+        for name, value in (quick | {"LOG_FORMAT": "text"}).items():
             patch.setenv(f"T2T_{name}", value)
         with Stack(settings, worker=False) as stack:
             yield stack
@@ -168,6 +170,14 @@ async def test_a_killed_worker_is_replaced_and_the_checkpoint_is_the_same(
     assert [event.id for event in events] == list(range(1, len(events) + 1))
     kinds = [event.kind for event in events]
     assert kinds.count(EventKind.TRAIN_DONE) == kinds.count(EventKind.GENERATE_DONE) == 1
+    (resumed,) = [event.data for event in events if event.kind == EventKind.TRAIN_RESUMED]
+    assert resumed["step"] >= 1
+    assert resumed["refused"] == []
+    told = [event.data["step"] for event in events if event.kind == EventKind.TRAIN_STEP]
+    assert told[-1] == 6
+    assert told.count(1) == 1  # what is gone on from is not told again
+    runs = stack.settings.data_dir / "runs" / campaign.id
+    assert not list(runs.glob(f"stage-0/attempt-*/{names.PROGRESS}"))
 
 
 async def test_a_terminated_worker_gives_its_work_back_at_once(stack: Stack, trainer: TrainerClient) -> None:

@@ -42,7 +42,9 @@ if failing.exists() and (left := int(failing.read_text())) > 0:
     raise SystemExit("told to fail")
 instances = [json.loads(line)["instance"] for line in (folder / "instances.jsonl").read_text().splitlines()]
 rates = dict.fromkeys(("reward_std", "valid", "optimal", "dead_group_share", "seconds", "loss"), 0.1)
-rates |= {"grad_norm": 0.1, "learning_rate": 0.1, "tokens": 10, "samples": 16, "steps": 2}
+rates |= dict.fromkeys(("truncated", "tokens_mean", "tokens_per_second", "grad_norm", "learning_rate"), 0.1)
+rates |= dict.fromkeys(("kl", "kl_missing", "gap_mean", "gap_max"))
+rates |= dict.fromkeys(("tokens", "tokens_min", "tokens_max"), 10) | {"samples": 16, "steps": 2, "sizes": {}}
 with (folder / "metrics.jsonl").open("w") as file:
     for step in (1, 2):
         file.write(json.dumps({"step": step, "reward": step / 10, **rates}) + "\\n")
@@ -52,7 +54,7 @@ with (folder / "rollouts.jsonl").open("w") as file:
         board = {key: instance[key] for key in ("size", "needs_wait")} | {"instance_id": instance["id"]}
         file.write(json.dumps({"step": 1, "group": group, "tokens": 3, **board, **verdict}) + "\\n")
 shutil.copytree(spec["start"], folder / "checkpoint", ignore=shutil.ignore_patterns("manifest.json"))
-weights = [instance["id"] for instance in instances] + [spec["seed"]]
+weights = [instance["id"] for instance in instances] + [spec["identity"]["seed"]]
 (folder / "checkpoint" / "config.json").write_text(json.dumps(weights))
 (folder / "done.json").write_text("{}")
 """

@@ -27,7 +27,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def test_the_shipped_checkpoint_is_registered_once(data_dir: Path, store: Store, shipped: Path) -> None:
     source = made(shipped / "nano-v1", "{}")
     for _ in range(2):
-        await checkpoints.register_shipped(store, data_dir)
+        await checkpoints.register_shipped(store, data_dir, {})
     folder = await checkpoints.find(store, data_dir, "nano-v1")
     assert manifest_digest(folder) == seal(source)
     assert [path.name for path in folder.parent.iterdir()] == ["nano-v1"]
@@ -37,9 +37,9 @@ async def test_another_shipped_checkpoint_leaves_the_registered_one(
     data_dir: Path, store: Store, shipped: Path
 ) -> None:
     source = made(shipped / "nano-v1", "{}")
-    await checkpoints.register_shipped(store, data_dir)
+    await checkpoints.register_shipped(store, data_dir, {})
     (source / "config.json").write_text('{"newer": true}')
-    await checkpoints.register_shipped(store, data_dir)
+    await checkpoints.register_shipped(store, data_dir, {})
     folder = await checkpoints.find(store, data_dir, "nano-v1")
     assert (folder / "config.json").read_text() == "{}"
 
@@ -47,7 +47,7 @@ async def test_another_shipped_checkpoint_leaves_the_registered_one(
 async def test_without_a_shipped_checkpoint_nothing_is_registered(
     data_dir: Path, store: Store, shipped: Path
 ) -> None:
-    await checkpoints.register_shipped(store, data_dir)
+    await checkpoints.register_shipped(store, data_dir, {})
     with pytest.raises(Hopeless):
         await checkpoints.find(store, data_dir, "nano-v1")
 

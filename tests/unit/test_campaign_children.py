@@ -17,23 +17,16 @@ from campaign_world import SMALL, until
 
 from trainer_service.failures import StepFailed
 from trainer_service.settings import TrainerSettings
-from trainer_service.training.spec import StepMetrics
+from trainer_service.training.spec import Identity, StepMetrics
 from trainer_service.training_run import Order, Trained, train
 
-STEP = {
-    "steps": 3,
-    "reward": 0.5,
-    "reward_std": 0.1,
-    "valid": 0.4,
-    "optimal": 0.3,
-    "dead_group_share": 0.0,
-    "tokens": 100,
-    "samples": 16,
-    "seconds": 0.1,
-    "loss": None,
-    "grad_norm": None,
-    "learning_rate": 5e-4,
-}
+IDENTITY = Identity(settings=SMALL, seed=1, instances_sha256="0" * 64, start_sha256="0" * 64)
+STEP = dict.fromkeys(
+    ("reward_std", "valid", "optimal", "dead_group_share", "tokens_mean", "truncated", "tokens_per_second"),
+    0.1,
+) | dict.fromkeys(("loss", "grad_norm", "learning_rate", "kl", "kl_missing", "gap_mean", "gap_max"))
+STEP |= {"steps": 3, "reward": 0.5, "sizes": {}, "samples": 16, "seconds": 0.1}
+STEP |= {"tokens": 100, "tokens_min": 1, "tokens_max": 9}
 PRELUDE = f"""
 import json, os, signal, subprocess, sys, time
 from pathlib import Path
@@ -52,7 +45,7 @@ FINISH = """
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
     """Makes a module that plays the training process; its name."""
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
 
     def write(body: str) -> str:
         (tmp_path / "played.py").write_text(PRELUDE + textwrap.dedent(body))
@@ -76,7 +69,7 @@ class Following:
             self.told += [metrics.step for metrics in new]
 
         instances = self.folder.parent / "instances.jsonl"
-        order = Order(self.folder, instances, self.folder.parent, SMALL, seed=1)
+        order = Order(self.folder, instances, self.folder.parent, IDENTITY, "name")
         return await train(order, self.settings, tell, self.module)
 
     async def pid(self) -> int:
@@ -158,11 +151,12 @@ def test_a_killed_worker_takes_its_training_process_along(
     worker_code = f"""
     import asyncio
     from pathlib import Path
-    from trainee2trainer.contracts.campaign import TrainingSettings
     from trainer_service.settings import TrainerSettings
+    from trainer_service.training.spec import Identity
     from trainer_service.training_run import Order, train
     folder = Path({str(tmp_path)!r})
-    order = Order(folder / "attempt", folder / "instances.jsonl", folder, TrainingSettings(), 1)
+    identity = Identity.model_validate_json({IDENTITY.model_dump_json()!r})
+    order = Order(folder / "attempt", folder / "instances.jsonl", folder, identity, "name")
     async def tell(new): pass
     asyncio.run(train(order, TrainerSettings(), tell, {module!r}))
     """

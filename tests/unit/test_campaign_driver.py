@@ -1,6 +1,7 @@
 """A campaign from step to step: each step's effect once, whatever fails or is taken away in between."""
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -72,7 +73,7 @@ class World:
 
 @pytest.fixture
 async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr(training_run, "MODULE", "played_training")
     monkeypatch.setattr(training_run, "LOOK_SECONDS", 0.02)
     async with opened(tmp_path) as world:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Response
 from trainee2trainer.contracts.campaign import Campaign, CampaignCreate, CampaignPage, CampaignStatus
 from trainee2trainer.jobs import SubjectKind
 from trainee2trainer.web.idempotency import IdempotentRoute
-from trainer_service import rules
+from trainer_service import profiles, rules
 from trainer_service.campaigns import records
 from trainer_service.context import Context, ContextDep
 from trainer_service.lifecycle import wish
@@ -20,6 +20,7 @@ router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"], route_class=Idemp
 @router.post("", status_code=202, responses=CREATING)
 async def create(request: CampaignCreate, context: ContextDep, response: Response) -> Campaign:
     """Accepts a campaign: what was answered with 202 will end, whatever is restarted in between."""
+    request = profiles.filled(request)
     rules.budget(request.training)
     rules.validation_sizes(request.validation.sizes)
     async with context.store.session() as session:

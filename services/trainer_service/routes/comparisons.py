@@ -14,7 +14,7 @@ from trainee2trainer.contracts.comparison import (
 )
 from trainee2trainer.jobs import SubjectKind
 from trainee2trainer.web.idempotency import IdempotentRoute
-from trainer_service import rules
+from trainer_service import profiles, rules
 from trainer_service.comparisons import records
 from trainer_service.comparisons.reporting import report
 from trainer_service.context import ContextDep
@@ -31,7 +31,8 @@ ComparisonId = Annotated[str, Path(pattern=r"^comparison-[0-9a-f]{16}$", max_len
 @router.post("", status_code=202, responses=CREATING)
 async def create(request: ComparisonCreate, context: ContextDep, response: Response) -> Comparison:
     """Accepts a campaign for every engineer with every seed; they run as any campaigns do."""
-    campaign = request.campaign
+    campaign = profiles.filled(request.campaign)
+    request = request.model_copy(update={"campaign": campaign})
     rules.budget(campaign.training, ["body", "campaign"])
     rules.validation_sizes(campaign.validation.sizes, ["body", "campaign"])
     async with context.store.session() as session:

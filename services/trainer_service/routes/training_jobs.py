@@ -10,7 +10,7 @@ from trainee2trainer.contracts.campaign import (
 )
 from trainee2trainer.jobs import SubjectKind
 from trainee2trainer.web.idempotency import IdempotentRoute
-from trainer_service import rules
+from trainer_service import profiles, rules
 from trainer_service.context import ContextDep
 from trainer_service.lifecycle import wish
 from trainer_service.paging import Cursor, PageSize
@@ -23,6 +23,7 @@ router = APIRouter(prefix="/v1/training-jobs", tags=["training-jobs"], route_cla
 @router.post("", status_code=202, responses=CREATING)
 async def create(request: TrainingJobCreate, context: ContextDep, response: Response) -> TrainingJob:
     """Accepts one stage of training by itself; its result is a checkpoint."""
+    request = profiles.filled(request)
     rules.budget(request.training)
     async with context.store.session() as session:
         start = await rules.starting_checkpoint(session, request.profile, request.checkpoint, "checkpoint")

@@ -1,4 +1,7 @@
-"""`python -m trainer_service.training SPEC.json`: one stage, then `done.json` as the last thing written."""
+"""`python -m trainer_service.training SPEC.json`: one stage, then `done.json` as the last thing written.
+
+Exit codes: 0 done, 75 told to end by SIGTERM and ready to go on from its checkpoint, others failed.
+"""
 
 import json
 import os
@@ -6,18 +9,26 @@ import sys
 import time
 from pathlib import Path
 
+from accelerate import PartialState
+
+from trainer_service import leash
 from trainer_service.training import grpo
 from trainer_service.training import spec as names
+from trainer_service.training.launcher import PARENT
 from trainer_service.training.spec import TrainingSpec
 
 
 def main(path: Path) -> None:
     # TRL tells at every start that `rollout_func` may change; our pin of its version is the answer to that.
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    if launched_by := os.environ.get(PARENT):
+        leash.tie_to(int(launched_by))
     started = time.perf_counter()
     spec = TrainingSpec.model_validate_json(path.read_text(encoding="utf-8"))
-    grpo.run(spec)
-    _finish(spec.folder, time.perf_counter() - started)
+    if not grpo.run(spec):
+        sys.exit(names.EXIT_DRAINED)
+    if PartialState().is_main_process:
+        _finish(spec.folder, time.perf_counter() - started)
 
 
 def _finish(folder: Path, seconds: float) -> None:

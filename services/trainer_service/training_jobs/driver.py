@@ -64,6 +64,7 @@ async def _train(work: Work, job: TrainingJob) -> None:
         await stage_training.keep(session, job.id, stint, made)
         await _note(session, job.id, checkpoint_id=made.checkpoint.id)
         await lifecycle.move(session, work.lease.kind, job.id, CampaignStatus.SUCCEEDED, **result)
+    await stage_training.tidy(stint)
 
 
 async def _boards(work: Work, job: TrainingJob, folder: Path) -> Path:

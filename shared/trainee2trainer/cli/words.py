@@ -51,6 +51,11 @@ def _stage_started(data: Data, progress: Progress) -> str:
     return f"[bold]{stage(data['stage'])} of {progress.stages}[/]  {knobs(data['configuration'])}"
 
 
+def _train_resumed(data: Data, _progress: Progress) -> str:
+    passed_over = f" (passed over: {escape('; '.join(data['refused']))})" if data["refused"] else ""
+    return f"training goes on after step {data['step']}{passed_over}"
+
+
 def _train_step(data: Data, _progress: Progress) -> str | None:
     if data["step"] % max(1, data["steps"] // TOLD_STEPS):
         return None
@@ -78,6 +83,7 @@ LINES: dict[EventKind, Callable[[Data, Progress], str | None]] = {
     EventKind.STAGE_STARTED: _stage_started,
     EventKind.STEP_FAILED: _step_failed,
     EventKind.GENERATE_DONE: lambda data, _: f"{data['asked']} boards made in {duration(data['seconds'])}",
+    EventKind.TRAIN_RESUMED: _train_resumed,
     EventKind.TRAIN_STEP: _train_step,
     EventKind.TRAIN_DONE: lambda data, _: f"trained in {duration(data['seconds'])} → {data['checkpoint']}",
     EventKind.VALIDATE_DONE: _validated,

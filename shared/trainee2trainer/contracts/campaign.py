@@ -10,6 +10,7 @@ from trainee2trainer.contracts.base import Contract, Ratio, Seed
 from trainee2trainer.contracts.engineer import EngineerName, Rates, SizeSummary
 from trainee2trainer.contracts.environment import EnvironmentConfig, FailureCategory, MapSize, RewardWeights
 from trainee2trainer.contracts.policy import CheckpointId
+from trainee2trainer.contracts.training import LoraSettings, SamplerName, VllmSettings
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[\w .:-]+$")]
 
@@ -39,7 +40,8 @@ class StageStep(StrEnum):
 
 
 class TrainingSettings(Contract):
-    """GRPO (Shao et al. 2024) as TRL implements it. Defaults: the nano profile's."""
+    """GRPO (Shao et al. 2024) as TRL implements it. What a request leaves out is the profile's, field by field;
+    the defaults here are the nano profile's."""
 
     rollouts: int = Field(
         default=8_192, ge=8, le=10_000_000, description="Samples of a stage: its whole budget."
@@ -54,6 +56,17 @@ class TrainingSettings(Contract):
     kl_coefficient: float = Field(default=0.0, ge=0, le=10)
     loss: Literal["grpo", "dr_grpo", "dapo", "bnpo"] = "dapo"
     rewards: RewardWeights = RewardWeights()
+    lora: LoraSettings | None = Field(default=None, description="Null: all weights are trained.")
+    sampler: SamplerName = Field(
+        default="own", description="`generate`: transformers', for layers that the own one does not know."
+    )
+    vllm: VllmSettings = VllmSettings()
+    samples_at_once: int = Field(
+        default=128, ge=1, le=4_096, description="In one forward and backward pass: memory against speed."
+    )
+    recompute: bool = Field(
+        default=False, description="Activations are computed again on the way back, not kept."
+    )
 
 
 class ValidationSettings(Contract):
@@ -150,6 +163,7 @@ class EventKind(StrEnum):
     STEP_STARTED = "step.started"  # step, attempt; the baseline's step is "baseline"
     STEP_FAILED = "step.failed"  # step, attempt, error
     GENERATE_DONE = "generate.done"  # asked, realised, seconds
+    TRAIN_RESUMED = "train.resumed"  # attempt, step gone on from, refused: why other checkpoints were not
     TRAIN_STEP = (
         "train.step"  # attempt and the step's metrics: step, steps, reward, valid, samples, seconds, ...
     )

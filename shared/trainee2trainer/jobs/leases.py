@@ -111,9 +111,12 @@ async def working(store: Store, lease: Lease, work: Coroutine[Any, Any, None], s
         elif beat.done():
             beat.result()
     finally:
-        for running in (task, beat, halt):
-            running.cancel()
-        await asyncio.gather(task, beat, halt, return_exceptions=True)
+        task.cancel()
+        # Work may take a while to put things down: until it has, the lease is still needed.
+        await asyncio.gather(task, return_exceptions=True)
+        for waiting in (beat, halt):
+            waiting.cancel()
+        await asyncio.gather(beat, halt, return_exceptions=True)
 
 
 async def _beat(store: Store, lease: Lease) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
+from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging
 
@@ -39,15 +40,23 @@ def load(folder: Path, device: str = "cpu") -> tuple[PreTrainedModel, PreTrained
     return model.to(device).eval(), tokenizer
 
 
-def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
-    """Writes both to `folder`, which may not hold anything else. Equal weights give equal bytes."""
+def save(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    folder: Path,
+    weights: dict[str, Tensor] | None = None,
+) -> None:
+    """Writes both to `folder`, which may not hold anything else. Equal weights give equal bytes.
+
+    `weights`: the model's, where they do not lie in the model itself.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty.")
     # Left in, these would make a copy differ from its original.
     for key in _HOW_IT_WAS_LOADED:
         tokenizer.init_kwargs.pop(key, None)
-    model.save_pretrained(folder)
+    model.save_pretrained(folder, state_dict=weights)
     tokenizer.save_pretrained(folder)
 
 

@@ -190,7 +190,8 @@ async def test_its_page_needs_nothing_from_elsewhere(http: httpx.AsyncClient) ->
 
 
 async def test_profiles_say_what_they_start_from(http: httpx.AsyncClient) -> None:
-    (nano,) = (await http.get("/v1/profiles")).json()["items"]
+    nano, *above = (await http.get("/v1/profiles")).json()["items"]
+    assert [(rung["name"], rung["available"]) for rung in above] == [("small", False), ("paper", False)]
     assert nano["name"] == "nano"
     assert nano["starting_checkpoint"] == "nano-v1"
     assert nano["available"] is True

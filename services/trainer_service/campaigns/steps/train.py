@@ -28,3 +28,4 @@ async def run(work: Work, position: Position) -> None:
         await stage_training.keep(session, work.id, stint, made, campaign_id=work.id)
         changes = {"checkpoint_id": made.checkpoint.id, "reward_curve": made.rewards}
         await finish(session, position, StageStep.VALIDATE, made.seconds, **changes)
+    await stage_training.tidy(stint)

@@ -42,7 +42,8 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
         library = Library(store)
         idle_seconds = settings.env_episode_idle_s
         episodes_ = Episodes(store, idle_seconds, settings.env_max_episodes)
-        sweeping = asyncio.create_task(episodes_.sweep())
+        stop = asyncio.Event()
+        sweeping = asyncio.create_task(episodes_.sweep(stop))
         app.state.context = Context(
             store=store,
             library=library,
@@ -57,7 +58,8 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
             yield
         finally:
             compiling.cancel()
-            sweeping.cancel()
+            stop.set()
+            await sweeping
             pool.close()
             await store.close()
 

@@ -153,14 +153,14 @@ def ended_of(client: TestClient, reason: str) -> float:
 
 
 def test_idle_episodes_end_and_are_counted_and_too_many_are_refused(data_dir: Path, store_url: str) -> None:
-    app = env_app(data_dir, store_url, env_max_episodes=3, env_episode_idle_s=0.5)
+    app = env_app(data_dir, store_url, env_max_episodes=3, env_episode_idle_s=3)
     with TestClient(app) as client:
         before = ended_of(client, "idle")
         episodes = [begin(client) for _ in range(3)]
         refused = client.post("/v1/episodes", json={"instance": BOARD})
         assert_problem(refused, 429)
         assert refused.headers["Retry-After"]
-        time.sleep(0.6)
+        time.sleep(3.2)
         assert client.get(f"/v1/episodes/{episodes[0].id}").json()["ended"] == "idle"
         begin(client)
         assert ended_of(client, "idle") == before + 3

@@ -1,6 +1,7 @@
 """Episodes in the store. No process holds one, so any worker of the service may take the next step."""
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -83,11 +84,16 @@ class Episodes:
             )
         _count(closed, reason)
 
-    async def sweep(self) -> None:
-        """Ends idle episodes and forgets those that ended long ago, again and again."""
+    async def sweep(self, stop: asyncio.Event) -> None:
+        """Ends idle episodes and forgets those that ended long ago, again and again until `stop` is set.
+
+        Not to be cancelled: a transaction that is cut off may keep its connection, and with it the process.
+        """
         pause = min(60.0, self._idle.total_seconds() / 2)
-        while True:
-            await asyncio.sleep(pause)
+        while not stop.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), pause)
+                return
             try:
                 async with self._store.session() as session:
                     await self._reap(session)

@@ -25,7 +25,7 @@ SPEC = "spec.json"
 PHASE = "train"
 LOOK_SECONDS = 0.3
 
-_KEEP_MEMORY = {
+KEEP_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(4 << 30),
     "MALLOC_TRIM_THRESHOLD_": str(8 << 30),
     "MALLOC_TOP_PAD_": str(256 << 20),
@@ -90,7 +90,7 @@ async def train(order: Order, settings: TrainerSettings, tell: Tell, module: str
     follower = _Follower(order.folder / names.METRICS)
     if order.resume:
         follower.read()  # steps that were told by the attempt that made them
-    environment = {"OMP_NUM_THREADS": str(settings.training_threads), **_KEEP_MEMORY}
+    environment = {"OMP_NUM_THREADS": str(settings.training_threads), **KEEP_MEMORY}
     command = _command(settings, module or MODULE, str(order.folder / SPEC))
     grace = settings.training_grace_seconds
     async with child(*command, log=log, environment=environment, grace_seconds=grace) as process:

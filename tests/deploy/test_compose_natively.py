@@ -150,4 +150,6 @@ async def test_a_campaign_runs_by_the_commands_of_the_compose_file(natively: Nat
         while any(child.poll() is None for child in children):  # noqa: ASYNC110
             await anyio.sleep(0.1)
     assert {child.returncode for child in children} <= {0, -15}
-    assert not [one for one in everybody if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    # A worker process of a service ends when it sees that its service has.
+    _, left = psutil.wait_procs(everybody, timeout=15)
+    assert not [one for one in left if one.status() != psutil.STATUS_ZOMBIE]

@@ -25,7 +25,7 @@ from env_service.grid import ACTIONS
 from env_service.prompts import TEMPLATES
 from env_service.records import to_instance
 from env_service.rules import execute
-from env_service.verifier import Item, Optima, judge_all, read
+from env_service.verifier import Item, judge_all, read
 from trainee2trainer.contracts.environment import EnvironmentConfig, RewardWeights, SizeKnobs, Split
 
 KNOBS = SizeKnobs(data_ratio=1.0, hole_ratio=0.2, wait_ratio=0.2)
@@ -42,7 +42,7 @@ def items() -> list[Item]:
     for made in (made for chunk in batch.chunks() for made in chunk):
         task, certificate = made.candidate.task, made.candidate.certificate
         id_ = to_instance(made, batch.configuration_id, 1).id
-        optima = Optima(certificate.makespan, certificate.sum_of_costs)
+        optima = certificate.optima
         noise = [[dice.randrange(5) for _ in lane] for lane in certificate.plan]
         result += [Item(task, optima, plan, id_) for plan in (certificate.plan, noise)]
     return result

@@ -40,8 +40,7 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
         # No request waits for the compiler: until it is done, plain Python gives the same answers.
         compiling = asyncio.create_task(_use_compiled(pool))
         library = Library(store)
-        idle_seconds = settings.env_episode_idle_s
-        episodes_ = Episodes(store, idle_seconds, settings.env_max_episodes)
+        episodes_ = Episodes(store, settings.env_episode_idle_s, settings.env_max_episodes)
         stop = asyncio.Event()
         sweeping = asyncio.create_task(episodes_.sweep(stop))
         app.state.context = Context(
@@ -49,7 +48,6 @@ def create_app(settings: EnvSettings | None = None) -> FastAPI:
             library=library,
             shelf=Shelf(pool, library),
             episodes=episodes_,
-            idle_seconds=idle_seconds,
             pool=pool,
             generations=Slots(settings.env_max_generations),
             max_draws=settings.env_max_draws,

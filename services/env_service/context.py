@@ -39,7 +39,6 @@ class Context:
     library: Library
     shelf: Shelf
     episodes: Episodes
-    idle_seconds: float
     pool: SolverPool
     generations: Slots
     max_draws: int

@@ -9,7 +9,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from env_service.boards import Task
 from env_service.records import optima_of, task_of
 from env_service.rendering import Rendered
-from env_service.verifier import Optima
+from env_service.solver.certificate import Optima
 from trainee2trainer.contracts.environment import Instance
 from trainee2trainer.store import RawJson, Store
 from trainee2trainer.store.tables import InstanceRecord

@@ -11,12 +11,15 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import TypeVar
 
+from rfc9457 import Problem
+
 from env_service.boards import Task
 from env_service.candidates import Answer, Request
 from env_service.cores import PLAIN, SMALLEST, Core
 from env_service.generator import Made
 from env_service.rendering import Origin, Rendered, render
 from env_service.solver.certificate import Cause, Certificate
+from trainee2trainer.web import problems
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,8 +29,12 @@ _PIECES = 4
 _LESS_URGENT = 5
 
 
-class WorkerLost(RuntimeError):
-    """A worker process died; the pool has been replaced, and the work may be asked for again."""
+class WorkerLost(Problem):
+    """A worker process died; the pool has been replaced, and the work may be asked for again: 503."""
+
+    def __init__(self) -> None:
+        lost = problems.unavailable("A worker process was lost; ask again.")
+        super().__init__(lost.title, lost.type, lost.detail, lost.status, lost.headers)
 
 
 class SolverPool:

@@ -5,8 +5,7 @@ from env_service.drawing import GENERATOR_VERSION
 from env_service.generator import Made
 from env_service.grid import ACTIONS, members, to_cell
 from env_service.rules import Plan
-from env_service.solver.certificate import Certificate
-from env_service.verifier import Optima
+from env_service.solver.certificate import Certificate, Optima
 from trainee2trainer.contracts.environment import (
     Action,
     AgentTask,

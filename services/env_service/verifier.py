@@ -7,17 +7,11 @@ from env_service.boards import Task
 from env_service.grid import ACTIONS, cells_of, to_cell
 from env_service.plan_reader import read_plan
 from env_service.rules import Broken, ExecuteAll, Execution, Plan, execute_all
+from env_service.solver.certificate import Optima
 from trainee2trainer.contracts.environment import FailureCategory, Outcome, RewardWeights, Violation
 
 MAX_REPORTED_STEPS = 1_000
 """Plans are judged in full, but reported only so far: an endless answer must not become an endless reply."""
-
-
-class Optima(NamedTuple):
-    """What is optimal on a board."""
-
-    makespan: int
-    sum_of_costs: int
 
 
 def read(task: Task, answer: str) -> Plan | None:
@@ -44,17 +38,12 @@ def judge_all(items: Sequence[Item], rewards: RewardWeights, run_all: ExecuteAll
 
     A valid plan without optima comes back with `scored` false and no reward: we failed, not the plan.
     """
-    readable = [
-        (item.task, item.plan)
-        for item in items
-        if item.plan is not None and len(item.plan) == len(item.task.starts)
-    ]
-    runs = iter(run_all(readable, MAX_REPORTED_STEPS))
+    plans = [item.plan if item.plan and len(item.plan) == len(item.task.starts) else None for item in items]
+    pairs = [(item.task, plan) for item, plan in zip(items, plans, strict=True) if plan is not None]
+    runs = iter(run_all(pairs, MAX_REPORTED_STEPS))
     return [
-        _outcome(item, item.plan, next(runs), rewards)
-        if item.plan is not None and len(item.plan) == len(item.task.starts)
-        else _unreadable(rewards, item.instance_id)
-        for item in items
+        _unreadable(rewards, item.instance_id) if plan is None else _outcome(item, plan, next(runs), rewards)
+        for item, plan in zip(items, plans, strict=True)
     ]
 
 

@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
-from training_world import Stage, boards_of, digest, env_service, nano, small_llama
+from training_world import Stage, boards_of, digest, nano, small_llama
 
 from trainee2trainer.contracts.campaign import TrainingSettings
 from trainee2trainer.contracts.training import LoraSettings
@@ -33,17 +32,6 @@ ADAPTERS = TrainingSettings(
     samples_at_once=8,
 )
 FULL = ADAPTERS.model_copy(update={"lora": None, "learning_rate": 3e-4})
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("profiles")
-
-
-@pytest.fixture(scope="module")
-def env_url(home: Path) -> Iterator[str]:
-    with env_service(home) as url:
-        yield url
 
 
 @pytest.fixture(scope="module")

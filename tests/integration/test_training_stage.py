@@ -3,30 +3,18 @@
 import os
 import random
 import signal
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
 import pytest
-from training_world import STEPS, Stage, digest, env_service, nano
+from training_world import STEPS, Stage, digest, nano
 
 from trainer_service.failures import Hopeless
 from trainer_service.training import spec as names
 from trainer_service.training.spec import StepMetrics, TrainedRollout
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("training")
-
-
-@pytest.fixture(scope="module")
-def env_url(home: Path) -> Iterator[str]:
-    with env_service(home) as url:
-        yield url
 
 
 @pytest.fixture(scope="module")

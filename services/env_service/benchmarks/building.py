@@ -13,7 +13,6 @@ from env_service.generator import Batch, Made
 from env_service.library import Known, Library
 from env_service.pool import SolverPool
 from env_service.rendering import Origin, Rendered
-from env_service.verifier import Optima
 from trainee2trainer.contracts.benchmark import BenchmarkDefinition, BenchmarkPart, BenchmarkStatistics
 from trainee2trainer.contracts.environment import Split
 
@@ -22,11 +21,11 @@ Render = Callable[[Sequence[Made], Origin], list[Rendered]]
 
 @dataclass(frozen=True, slots=True)
 class BuiltSet:
-    """The instances in their order, without prompts, and what is needed to write prompts for them."""
+    """The instances in their order without prompts, and the boards of each part, to be written with them."""
 
     rows: list[Rendered]
+    parts: list[tuple[Origin, list[Made]]]
     boards: dict[str, Known]
-    plans: dict[str, tuple[tuple[int, ...], ...]]
     statistics: list[BenchmarkStatistics]
 
     @property
@@ -36,17 +35,16 @@ class BuiltSet:
 
 def build(definition: BenchmarkDefinition, find: Find, render: Render) -> BuiltSet:
     """Makes all instances of a set."""
-    built = BuiltSet([], {}, {}, [])
+    built = BuiltSet([], [], {}, [])
     for part in definition.parts:
         batch = Batch(part.configuration, definition.seed, part.count, split=Split.HELD_OUT, find=find)
         made = [one for chunk in batch.chunks() for one in chunk]
-        rows = render(made, Origin(batch.configuration_id, batch.seed, batch.sampler))
+        origin = Origin(batch.configuration_id, batch.seed, batch.sampler)
+        rows = render(made, origin)
         built.rows.extend(rows)
+        built.parts.append((origin, made))
         for row, one in zip(rows, made, strict=True):
-            certificate = one.candidate.certificate
-            optima = Optima(certificate.makespan, certificate.sum_of_costs)
-            built.boards[row.id] = Known(one.candidate.task, optima)
-            built.plans[row.id] = certificate.plan
+            built.boards[row.id] = Known(one.candidate.task, one.candidate.certificate.optima)
         built.statistics.extend(_statistics(part, batch, made))
     return built
 

@@ -11,10 +11,10 @@ from env_service.compiled.cache import compiled
 from env_service.compiled.joint import Joint, make_joint
 from env_service.compiled.lanes import TIMES
 from env_service.compiled.search import FOUND, LIMIT, NONE, Work, make_work, search
+from env_service.grid import WAIT
 from env_service.solver.certificate import FEW_NODES, STATES_PER_NODE, Limits
 from env_service.solver.paths import UNBOUNDED
 
-ACTIONS = 5
 CERTIFIED, UNREACHABLE, UNSOLVABLE, UNDECIDED = 0, 1, 2, 3
 ZERO_EXCESS, WITNESS, PARITY, EXHAUSTED = range(4)
 _NO_HORIZON = -1
@@ -108,7 +108,7 @@ def _keep(solver: Solver, agents: int) -> None:
 def _to_actions(tables: Tables, solver: Solver, agents: int) -> None:
     for agent in range(agents):
         for time in range(solver.arrival[agent]):
-            for action in range(ACTIONS):
+            for action in range(WAIT + 1):
                 if tables.moves[solver.path[agent, time], action] == solver.path[agent, time + 1]:
                     solver.plan[agent, time] = action
 

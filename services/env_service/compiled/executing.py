@@ -7,9 +7,9 @@ from itertools import accumulate, chain
 import numpy as np
 
 from env_service.boards import Task
-from env_service.compiled import judge
+from env_service.compiled import plans as compiled_plans
 from env_service.compiled.board import AGENTS, Array
-from env_service.compiled.judge import AWAY, EDGE, HOLE, ILLEGAL, VERTEX, Plans, Runs, make_runs
+from env_service.compiled.plans import AWAY, EDGE, HOLE, ILLEGAL, VERTEX, Plans, Runs, make_runs
 from env_service.grid import moves
 from env_service.rules import Broken, Execution, Plan
 from trainee2trainer.contracts.environment import MAX_SIZE, ConflictKind, FailureCategory
@@ -49,7 +49,7 @@ def execute_all(pairs: Sequence[tuple[Task, Plan]], keep: int) -> list[Execution
     plans = _plans(tasks, [plan for _, plan in pairs], lengths)
     room = np.array([min(max(lengths_, default=0), keep) for lengths_ in lengths], np.int64)
     runs = make_runs(room)
-    judge.execute(plans, room, runs, *(np.zeros(AGENTS, np.int64) for _ in range(3)))
+    compiled_plans.execute(plans, room, runs, *(np.zeros(AGENTS, np.int64) for _ in range(3)))
     return _executions(tasks, runs)
 
 

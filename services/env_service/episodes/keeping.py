@@ -30,6 +30,7 @@ class Episodes:
     """Begins, finds and moves on episodes; ends those nobody has touched for `idle_seconds`."""
 
     def __init__(self, store: Store, idle_seconds: float, most: int) -> None:
+        self.idle_seconds = idle_seconds
         self._store = store
         self._idle = timedelta(seconds=idle_seconds)
         self._most = most
@@ -89,7 +90,7 @@ class Episodes:
 
         Not to be cancelled: a transaction that is cut off may keep its connection, and with it the process.
         """
-        pause = min(60.0, self._idle.total_seconds() / 2)
+        pause = min(60.0, self.idle_seconds / 2)
         while not stop.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), pause)

@@ -8,7 +8,8 @@ from env_service.grid import ACTIONS, to_cell
 from env_service.prompts import GOAL_MARKS, START_MARKS
 from env_service.records import agent_tasks, holes_of
 from env_service.rules import Execution, Plan, execute, execute_all
-from env_service.verifier import Item, Optima, judge_all
+from env_service.solver.certificate import Optima
+from env_service.verifier import Item, judge_all
 from trainee2trainer.contracts.base import Contract
 from trainee2trainer.contracts.environment import Action, BoardTask, FailureCategory, Outcome, RewardWeights
 from trainee2trainer.contracts.episode import EndReason, Episode, Observation

@@ -8,12 +8,10 @@ from env_service.episodes.keeping import Full
 from env_service.episodes.playing import Position, advance, begin, describe, spelled
 from env_service.generator import Made, OutOfReach, draw_one
 from env_service.library import Known
-from env_service.pool import WorkerLost
 from env_service.quotas import Impossible, configuration_id
 from env_service.rendering import Origin, Rendered
 from env_service.routes.instances import unreachable
 from env_service.solver.certificate import Cause
-from env_service.verifier import Optima
 from trainee2trainer.contracts.environment import Sampler
 from trainee2trainer.contracts.episode import EndReason, Episode, EpisodeCreate, EpisodeStep
 from trainee2trainer.web import problems
@@ -93,12 +91,10 @@ async def _certified(request: EpisodeCreate, context: Context) -> Known:
         certificate = await context.pool.certify(task)
     except BrokenBoard as error:
         raise problems.invalid(["body", "instance", *error.loc], error.rule, "broken_board") from error
-    except WorkerLost as error:
-        raise problems.unavailable("A worker process was lost; ask again.") from error
     if isinstance(certificate, Cause):
         rule = f"must be a board that can be solved, and is {certificate}"
         raise problems.invalid(["body", "instance"], rule, "not_solvable")
-    return Known(task, Optima(certificate.makespan, certificate.sum_of_costs))
+    return Known(task, certificate.optima)
 
 
 async def _generated(request: EpisodeCreate, context: Context) -> tuple[str, Known]:
@@ -116,8 +112,6 @@ async def _generated(request: EpisodeCreate, context: Context) -> tuple[str, Kno
             made, row = await asyncio.to_thread(make)
     except (Impossible, OutOfReach) as error:
         raise unreachable(error) from error
-    except WorkerLost as error:
-        raise problems.unavailable("A worker process was lost; ask again.") from error
     await context.library.save([row])
     certificate = made.candidate.certificate
-    return row.id, Known(made.candidate.task, Optima(certificate.makespan, certificate.sum_of_costs))
+    return row.id, Known(made.candidate.task, certificate.optima)

@@ -1,7 +1,7 @@
 """Instances as a Parquet table, one row each; cells are [row, column]."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow
@@ -35,7 +35,7 @@ SCHEMA = pyarrow.schema(
 )
 
 
-def to_parquet(rows: Sequence[InstanceRow]) -> bytes:
+def to_parquet(rows: Iterable[InstanceRow]) -> bytes:
     """The table as a file. A prompt of several turns is joined by blank lines."""
     table = pyarrow.Table.from_pylist([_record(row) for row in rows], schema=SCHEMA)
     sink = io.BytesIO()

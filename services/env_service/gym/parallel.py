@@ -1,14 +1,13 @@
 """Each agent by itself, all at once, as a PettingZoo environment."""
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from env_service.gym.playing import Game, Observed
-from env_service.gym.single import MAX_SEED
-from trainee2trainer.contracts.environment import EnvironmentConfig, Instance, RewardWeights, Split
+from env_service.gym.playing import Game, Observed, Options
+from trainee2trainer.contracts.environment import EnvironmentConfig
 
 
 class MapfParallelEnv(ParallelEnv[str, Observed, int]):
@@ -20,13 +19,10 @@ class MapfParallelEnv(ParallelEnv[str, Observed, int]):
         self,
         configuration: EnvironmentConfig | None = None,
         *,
-        instance: Instance | None = None,
-        split: Split = Split.TRAIN,
-        max_steps: int | None = None,
-        rewards: RewardWeights = RewardWeights(),
         render_mode: str | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        self._game = Game(configuration, instance, split, max_steps, rewards)
+        self._game = Game(configuration, **options)
         self.render_mode = render_mode
         self.possible_agents = [f"agent_{number}" for number in range(self._game.agents)]
         self.agents: list[str] = []
@@ -46,9 +42,8 @@ class MapfParallelEnv(ParallelEnv[str, Observed, int]):
         """The board of `seed`; without one, of the next number that the last seed leads to."""
         if seed is not None:
             self._random = np.random.default_rng(seed)
-        seed = seed if seed is not None else int(self._random.integers(MAX_SEED))
         self.agents = list(self.possible_agents)
-        return self._all(self._game.reset(seed)), {agent: {} for agent in self.agents}
+        return self._all(self._game.reset(seed, self._random)), {agent: {} for agent in self.agents}
 
     def step(
         self, actions: dict[str, int]

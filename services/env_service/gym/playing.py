@@ -1,6 +1,6 @@
 """What both wrappers share: boards by seed, observations as arrays, and the rules of episodes."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from gymnasium import spaces
@@ -11,14 +11,25 @@ from env_service.candidates import find
 from env_service.episodes.playing import Position, advance, begin, describe
 from env_service.generator import draw_one
 from env_service.grid import ACTIONS
-from env_service.records import task_of
-from env_service.verifier import Optima
+from env_service.records import optima_of, task_of
+from env_service.solver.certificate import Optima
 from trainee2trainer.contracts.environment import EnvironmentConfig, Instance, RewardWeights, Split
 from trainee2trainer.contracts.episode import EndReason, Episode
 
 Observed = dict[str, NDArray[np.int8]]
 
 NO_CELL, ICE, HOLE = 0, 1, 2
+_MAX_SEED = 2**31
+
+
+class Options(TypedDict, total=False):
+    """What both environments take by name: a fixed `instance` instead of a configuration, the `split` to draw from,
+    `max_steps` and `rewards`, all as of episodes."""
+
+    instance: Instance
+    split: Split
+    max_steps: int
+    rewards: RewardWeights
 
 
 class Game:
@@ -27,10 +38,11 @@ class Game:
     def __init__(
         self,
         configuration: EnvironmentConfig | None,
-        instance: Instance | None,
-        split: Split,
-        max_steps: int | None,
-        rewards: RewardWeights,
+        *,
+        instance: Instance | None = None,
+        split: Split = Split.TRAIN,
+        max_steps: int | None = None,
+        rewards: RewardWeights = RewardWeights(),
     ) -> None:
         if (configuration is None) == (instance is None):
             raise ValueError("give exactly one of configuration and instance")
@@ -47,8 +59,9 @@ class Game:
         board = spaces.Box(NO_CELL, HOLE, (self.side, self.side), np.int8)
         return spaces.Dict({"board": board, "positions": cells, "goals": cells})
 
-    def reset(self, seed: int) -> Observed:
-        """The board that the service draws from the configuration by this seed."""
+    def reset(self, seed: int | None, random: np.random.Generator) -> Observed:
+        """The board that the service draws by this seed; without one, by the next number of `random`."""
+        seed = seed if seed is not None else int(random.integers(_MAX_SEED))
         task, optima = self._board(seed)
         setup = begin(task, optima, None, self._max_steps, self._rewards)
         self._position = Position("episode", setup, "", None)
@@ -87,10 +100,10 @@ class Game:
     def _board(self, seed: int) -> tuple[Task, Optima]:
         if self._configuration is None:
             instance = _given(self._instance)
-            return task_of(instance), Optima(instance.optimal_makespan, instance.optimal_sum_of_costs)
+            return task_of(instance), optima_of(instance)
         made = draw_one(self._configuration, seed, split=self._split, find=find)
         certificate = made.candidate.certificate
-        return made.candidate.task, Optima(certificate.makespan, certificate.sum_of_costs)
+        return made.candidate.task, certificate.optima
 
     def _look(self) -> Observed:
         assert self._position is not None

@@ -1,16 +1,14 @@
 """One controller for all agents, as a Gymnasium environment."""
 
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from env_service.gym.playing import Game, Observed
-from trainee2trainer.contracts.environment import EnvironmentConfig, Instance, RewardWeights, Split
-
-MAX_SEED = 2**31
+from env_service.gym.playing import Game, Observed, Options
+from trainee2trainer.contracts.environment import EnvironmentConfig
 
 
 class MapfEnv(gymnasium.Env[Observed, NDArray[np.int64]]):
@@ -24,13 +22,10 @@ class MapfEnv(gymnasium.Env[Observed, NDArray[np.int64]]):
         self,
         configuration: EnvironmentConfig | None = None,
         *,
-        instance: Instance | None = None,
-        split: Split = Split.TRAIN,
-        max_steps: int | None = None,
-        rewards: RewardWeights = RewardWeights(),
         render_mode: str | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        self._game = Game(configuration, instance, split, max_steps, rewards)
+        self._game = Game(configuration, **options)
         self.render_mode = render_mode
         self.observation_space: spaces.Space[Any] = self._game.space()
         self.action_space = spaces.MultiDiscrete([5] * self._game.agents)
@@ -40,8 +35,7 @@ class MapfEnv(gymnasium.Env[Observed, NDArray[np.int64]]):
     ) -> tuple[Observed, dict[str, Any]]:
         """The board of `seed`; without one, of the next number that the last seed leads to."""
         super().reset(seed=seed)
-        seed = seed if seed is not None else int(self.np_random.integers(MAX_SEED))
-        return self._game.reset(seed), {}
+        return self._game.reset(seed, self.np_random), {}
 
     def step(self, action: NDArray[np.int64]) -> tuple[Observed, float, bool, bool, dict[str, Any]]:
         seen = self._game.step([int(number) for number in action])

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from env_service.boards import Task
 from env_service.grid import ACTIONS
-from env_service.pictures.palette import AGENT_COLOURS, ARROWS, UNREADABLE, told
-from env_service.rules import Execution, Plan, execute
+from env_service.pictures.palette import AGENT_COLOURS, ARROWS, UNREADABLE, ending
+from env_service.rules import Plan, execute
 
 _RESET, _RED = "\x1b[0m", "\x1b[1;97;41m"
 _MOST_STEPS = 200
@@ -25,7 +25,7 @@ def board_text(task: Task, plan: Plan | None = None, colour: bool = False, unrea
         lines.append(lines[0])
     if plan is not None and run is not None:
         lines += [_moves(agent, lane, colour) for agent, lane in enumerate(plan)]
-        lines.append(_verdict(task, run, colour))
+        lines.append(_painted(ending(task, run), _RED if run.first else "", colour))
     if unreadable:
         lines.append(_painted(UNREADABLE, _RED, colour))
     return "\n".join(lines) + "\n"
@@ -50,12 +50,6 @@ def _moves(agent: int, lane: Sequence[int], colour: bool) -> str:
     shown = "".join(ARROWS[ACTIONS[number]] for number in lane[:_MOST_STEPS])
     more = f" and {len(lane) - _MOST_STEPS} more" if len(lane) > _MOST_STEPS else ""
     return _painted(f" {agent} ", _background(agent), colour) + f" {shown}{more}"
-
-
-def _verdict(task: Task, run: Execution, colour: bool) -> str:
-    if run.first is not None:
-        return _painted(told(task.size, run.first), _RED, colour)
-    return f"valid: makespan {run.makespan}, sum of costs {run.sum_of_costs}"
 
 
 def _painted(text: str, paint: str, colour: bool) -> str:

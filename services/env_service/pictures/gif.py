@@ -8,10 +8,10 @@ from PIL import Image, ImageDraw, ImageFont
 
 from env_service.boards import Task
 from env_service.grid import members, to_cell
-from env_service.pictures.palette import AGENT_COLOURS, EDGE, FAULT, HOLE, ICE, PAPER, UNREADABLE, told
+from env_service.pictures.palette import AGENT_COLOURS, EDGE, FAULT, HOLE, ICE, PAPER, UNREADABLE, ending
 from env_service.rules import Execution, Plan, execute
 
-_CELL, _MARGIN, _CAPTION = 48, 10, 20
+_CELL, _MARGIN, _FOOT = 48, 10, 20
 _SCALE = 3
 _BETWEEN = 3
 _WALK_MS, _PAUSE_MS, _FLASH_MS, _END_MS = 70, 260, 220, 2_000
@@ -26,7 +26,7 @@ Frame = tuple[Image.Image, int]
 def board_gif(task: Task, plan: Plan | None = None, unreadable: bool = False) -> bytes:
     """The animation; without a plan a single frame."""
     run = execute(task, plan) if plan is not None else None
-    caption = UNREADABLE if unreadable else _ending(task, run) if run else ""
+    caption = UNREADABLE if unreadable else _caption(task, run) if run else ""
     frames = list(_frames(task, run, caption))
     images = [image.quantize(64, dither=Image.Dither.NONE) for image, _ in frames]
     sink = io.BytesIO()
@@ -42,12 +42,10 @@ def board_gif(task: Task, plan: Plan | None = None, unreadable: bool = False) ->
     return sink.getvalue()
 
 
-def _ending(task: Task, run: Execution) -> str:
+def _caption(task: Task, run: Execution) -> str:
     if len(run.trajectory) > MOST_STEPS + 1:
         return f"the first {MOST_STEPS} of {len(run.trajectory) - 1} steps"
-    if run.first is not None:
-        return told(task.size, run.first)
-    return f"valid: makespan {run.makespan}, sum of costs {run.sum_of_costs}"
+    return ending(task, run)
 
 
 def _frames(task: Task, run: Execution | None, caption: str) -> Iterator[Frame]:
@@ -78,7 +76,7 @@ def _frames(task: Task, run: Execution | None, caption: str) -> Iterator[Frame]:
 
 def _ground(task: Task) -> Image.Image:
     side = task.size * _CELL + 2 * _MARGIN
-    image = Image.new("RGB", (side * _SCALE, (side + _CAPTION) * _SCALE), PAPER)
+    image = Image.new("RGB", (side * _SCALE, (side + _FOOT) * _SCALE), PAPER)
     draw = ImageDraw.Draw(image)
     for cell in range(task.size**2):
         x, y = _corner(task, cell)
@@ -118,7 +116,7 @@ def _write(image: Image.Image, text: str, colour: str) -> None:
     draw, size = ImageDraw.Draw(image), 13
     while size > 7 and draw.textlength(text, ImageFont.load_default(size)) > image.width - 8:
         size -= 1
-    place = (image.width / 2, image.height - _CAPTION / 2 - 4)
+    place = (image.width / 2, image.height - _FOOT / 2 - 4)
     draw.text(place, text, colour, ImageFont.load_default(size), anchor="mm")
 
 

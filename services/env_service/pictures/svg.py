@@ -5,8 +5,18 @@ from itertools import pairwise
 
 from env_service.boards import Task
 from env_service.grid import members, to_cell
-from env_service.pictures.palette import AGENT_COLOURS, EDGE, FAULT, HOLE, ICE, PAPER, UNREADABLE, told
-from env_service.rules import Broken, Execution, Plan, execute
+from env_service.pictures.palette import (
+    AGENT_COLOURS,
+    EDGE,
+    FAULT,
+    HOLE,
+    ICE,
+    PAPER,
+    UNREADABLE,
+    ending,
+    told,
+)
+from env_service.rules import Broken, Plan, execute
 
 CELL = 56
 _MARGIN = 12
@@ -18,7 +28,7 @@ def board_svg(task: Task, plan: Plan | None = None, unreadable: bool = False) ->
     """The board, and on it what the plan did up to its first violation; a line below says how it ended."""
     side = task.size * CELL + 2 * _MARGIN
     run = execute(task, plan) if plan is not None else None
-    caption = UNREADABLE if unreadable else _verdict(task, run) if run else None
+    caption = UNREADABLE if unreadable else ending(task, run) if run else None
     height = side + (_CAPTION if caption else 0)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side} {height}" width="{side}" height="{height}" '
@@ -34,12 +44,6 @@ def board_svg(task: Task, plan: Plan | None = None, unreadable: bool = False) ->
         "</svg>",
     ]
     return "\n".join(parts)
-
-
-def _verdict(task: Task, run: Execution) -> str:
-    if run.first is not None:
-        return told(task.size, run.first)
-    return f"valid: makespan {run.makespan}, sum of costs {run.sum_of_costs}"
 
 
 def _caption(side: int, text: str, bad: bool) -> Iterator[str]:

@@ -101,7 +101,7 @@ async def play(socket: WebSocket) -> None:
 async def _receive(socket: WebSocket, context: Context) -> str | None:
     """The next message, or None when there was none for too long."""
     try:
-        async with asyncio.timeout(context.idle_seconds):
+        async with asyncio.timeout(context.episodes.idle_seconds):
             message = await socket.receive()
     except TimeoutError:
         return None

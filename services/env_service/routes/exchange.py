@@ -6,17 +6,17 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 
-from env_service.boards import Task, form, split_of
+from env_service.boards import form, split_of
 from env_service.context import Context, ContextDep
 from env_service.exchange.movingai import to_map, to_scenario
 from env_service.exchange.published import ReadLine, Unreadable, read_line, sample_id_of
-from env_service.pool import WorkerLost
 from env_service.records import certified
 from env_service.rendering import Rendered
-from env_service.routes.instances import NOT_FOUND, InstanceId
+from env_service.routes.instances import JSON_LINES, NOT_FOUND, BoardDep
 from env_service.solver.certificate import Cause
 from trainee2trainer.contracts.base import Message, Problem
 from trainee2trainer.contracts.benchmark import MAX_IMPORT_LINES, ImportedBatch, ImportedRow, ImportProblem
+from trainee2trainer.contracts.environment import InstanceId
 from trainee2trainer.web import problems
 
 router = APIRouter(prefix="/v1", tags=["exchange"])
@@ -25,21 +25,21 @@ _AT_ONCE = 64
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "content": {"application/jsonl": {"schema": {"type": "string"}}},
+        "content": {JSON_LINES: {"schema": {"type": "string"}}},
     }
 }
 
 
 @router.get("/instances/{instance_id}.map", responses=NOT_FOUND, response_class=PlainTextResponse)
-async def get_map(instance_id: InstanceId, context: ContextDep) -> PlainTextResponse:
+async def get_map(board: BoardDep) -> PlainTextResponse:
     """The board as a MovingAI map."""
-    return PlainTextResponse(to_map(await _task(instance_id, context)))
+    return PlainTextResponse(to_map(board))
 
 
 @router.get("/instances/{instance_id}.scen", responses=NOT_FOUND, response_class=PlainTextResponse)
-async def get_scenario(instance_id: InstanceId, context: ContextDep) -> PlainTextResponse:
+async def get_scenario(instance_id: InstanceId, board: BoardDep) -> PlainTextResponse:
     """The agents as a MovingAI scenario on the map `{instance_id}.map`."""
-    return PlainTextResponse(to_scenario(await _task(instance_id, context), f"{instance_id}.map"))
+    return PlainTextResponse(to_scenario(board, f"{instance_id}.map"))
 
 
 @router.post(
@@ -71,13 +71,6 @@ async def import_instances(request: Request, context: ContextDep) -> ImportedBat
     return ImportedBatch(rows=rows, problems=faults)
 
 
-async def _task(instance_id: str, context: Context) -> Task:
-    known = (await context.library.known([instance_id])).get(instance_id)
-    if known is None:
-        raise problems.not_found("instance", instance_id)
-    return known.task
-
-
 def _lines_of(body: bytes) -> list[tuple[int, str]]:
     try:
         text = body.decode()
@@ -96,10 +89,7 @@ async def _import(number: int, line: str, context: Context) -> ImportedRow | Imp
         read = await asyncio.to_thread(read_line, line)
     except Unreadable as error:
         return ImportProblem(line=number, sample_id=sample_id_of(line), rule=str(error))
-    try:
-        certificate = await context.pool.certify(read.task)
-    except WorkerLost as error:
-        raise problems.unavailable("A worker process was lost; ask again.") from error
+    certificate = await context.pool.certify(read.task)
     if isinstance(certificate, Cause):
         return ImportProblem(line=number, sample_id=read.sample_id, rule=_RULES[certificate])
     instance = certified(read.task, certificate, split_of(form(read.task)))

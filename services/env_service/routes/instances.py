@@ -5,13 +5,13 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Request
+from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import Response, StreamingResponse
 from rfc9457 import Problem as ProblemRaised
 
+from env_service.boards import Task
 from env_service.context import Context, ContextDep
 from env_service.generator import Batch, OutOfReach
-from env_service.pool import WorkerLost
 from env_service.prompts import TEMPLATES
 from env_service.quotas import Impossible
 from env_service.rendering import Origin
@@ -20,6 +20,7 @@ from trainee2trainer.contracts.environment import (
     GeneratedBatch,
     GenerateRequest,
     Instance,
+    InstanceId,
 )
 from trainee2trainer.web import problems
 
@@ -28,7 +29,6 @@ router = APIRouter(prefix="/v1", tags=["instances"])
 JSON_LINES = "application/jsonl"
 _WAYS_OUT = " Or ask for best_effort, or for more waits by the sampler conflict_seeded."
 _GONE = 499
-InstanceId = Annotated[str, Path(pattern=r"^[2-5]agents_\d+x\d+_[0-9a-f]{12}$", max_length=64)]
 NOT_FOUND: dict[int | str, dict[str, Any]] = {
     404: {"model": Problem, "description": "No instance with this id was ever generated."}
 }
@@ -55,7 +55,7 @@ async def generate(
     ...}`. Only that line says that the batch is complete: when it fails half-way, the last line is
     `{"problem": ...}`.
     """
-    _check(request.template)
+    check_template(request.template, "body")
     rows = _rows(request, context)
     first = await anext(rows)
     if JSON_LINES in (accept or ""):
@@ -71,11 +71,22 @@ async def generate(
     return Response(body, media_type="application/json")
 
 
-def _check(template: str | None) -> None:
+def check_template(template: str | None, where: str) -> None:
+    """422 for a template that there is not."""
     if template is not None and template not in TEMPLATES:
-        raise problems.invalid(
-            ["body", "template"], f"must be one of {', '.join(TEMPLATES)}", "unknown_template"
-        )
+        rule = f"must be one of {', '.join(TEMPLATES)}"
+        raise problems.invalid([where, "template"], rule, "unknown_template")
+
+
+async def board(instance_id: InstanceId, context: ContextDep) -> Task:
+    """The board of the instance in the path."""
+    known = (await context.library.known([instance_id])).get(instance_id)
+    if known is None:
+        raise problems.not_found("instance", instance_id)
+    return known.task
+
+
+BoardDep = Annotated[Task, Depends(board)]
 
 
 async def _rows(request: GenerateRequest, context: Context) -> AsyncGenerator[list[bytes]]:
@@ -92,8 +103,6 @@ async def _rows(request: GenerateRequest, context: Context) -> AsyncGenerator[li
         except (Impossible, OutOfReach) as error:
             hint = _WAYS_OUT if isinstance(error, OutOfReach) else ""
             raise unreachable(error, hint) from error
-        except WorkerLost as error:
-            raise problems.unavailable("A worker process was lost; ask again.") from error
         yield [batch.realised().model_dump_json().encode()]
 
 

@@ -7,13 +7,11 @@ from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse, Response
 
 from env_service.boards import Task
-from env_service.context import Context, ContextDep
 from env_service.pictures.ansi import board_text
 from env_service.pictures.gif import board_gif
 from env_service.pictures.svg import board_svg
-from env_service.routes.instances import NOT_FOUND, InstanceId
+from env_service.routes.instances import NOT_FOUND, BoardDep
 from env_service.verifier import read
-from trainee2trainer.web import problems
 
 router = APIRouter(prefix="/v1/instances", tags=["pictures"])
 
@@ -27,36 +25,24 @@ Answer = Annotated[
 
 
 @router.get("/{instance_id}.svg", responses=NOT_FOUND, response_class=Response)
-async def draw_svg(instance_id: InstanceId, context: ContextDep, answer: Answer = None) -> Response:
+async def draw_svg(board: BoardDep, answer: Answer = None) -> Response:
     """The board as SVG; with a plan, what it does up to its first violation, which is marked in red."""
-    task = await _task(instance_id, context)
-    picture = await asyncio.to_thread(lambda: board_svg(task, *_read(task, answer)))
+    picture = await asyncio.to_thread(lambda: board_svg(board, *_read(board, answer)))
     return Response(picture, media_type="image/svg+xml")
 
 
 @router.get("/{instance_id}.gif", responses=NOT_FOUND, response_class=Response)
-async def draw_gif(instance_id: InstanceId, context: ContextDep, answer: Answer = None) -> Response:
+async def draw_gif(board: BoardDep, answer: Answer = None) -> Response:
     """The plan as an animated GIF, its first 60 steps; the first violation flashes."""
-    task = await _task(instance_id, context)
-    picture = await asyncio.to_thread(lambda: board_gif(task, *_read(task, answer)))
+    picture = await asyncio.to_thread(lambda: board_gif(board, *_read(board, answer)))
     return Response(picture, media_type="image/gif")
 
 
 @router.get("/{instance_id}.txt", responses=NOT_FOUND, response_class=PlainTextResponse)
-async def draw_text(
-    instance_id: InstanceId, context: ContextDep, answer: Answer = None, colour: bool = False
-) -> PlainTextResponse:
+async def draw_text(board: BoardDep, answer: Answer = None, colour: bool = False) -> PlainTextResponse:
     """The board and the plan for a terminal, with ANSI colours if wanted."""
-    task = await _task(instance_id, context)
-    plan, unreadable = await asyncio.to_thread(_read, task, answer)
-    return PlainTextResponse(board_text(task, plan, colour=colour, unreadable=unreadable))
-
-
-async def _task(instance_id: str, context: Context) -> Task:
-    known = (await context.library.known([instance_id])).get(instance_id)
-    if known is None:
-        raise problems.not_found("instance", instance_id)
-    return known.task
+    plan, unreadable = await asyncio.to_thread(_read, board, answer)
+    return PlainTextResponse(board_text(board, plan, colour=colour, unreadable=unreadable))
 
 
 def _read(task: Task, answer: str | None) -> tuple[list[list[int]] | None, bool]:

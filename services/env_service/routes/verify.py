@@ -10,11 +10,10 @@ from fastapi.responses import Response
 
 from env_service.boards import BrokenBoard, Task, to_task
 from env_service.context import Context, ContextDep
-from env_service.pool import WorkerLost
 from env_service.records import to_plan
 from env_service.rules import ExecuteAll, Plan
-from env_service.solver.certificate import Cause
-from env_service.verifier import Item, Optima, judge_all, read
+from env_service.solver.certificate import Cause, Optima
+from env_service.verifier import Item, judge_all, read
 from trainee2trainer.contracts.environment import (
     Outcome,
     RewardWeights,
@@ -104,8 +103,5 @@ def _plan(item: VerifyItem, task: Task) -> Plan | None:
 
 
 async def _optima(task: Task, context: Context) -> Optima | None:
-    try:
-        certificate = await context.pool.certify(task)
-    except WorkerLost as error:
-        raise problems.unavailable("A worker process was lost; ask again.") from error
-    return None if isinstance(certificate, Cause) else Optima(certificate.makespan, certificate.sum_of_costs)
+    certificate = await context.pool.certify(task)
+    return None if isinstance(certificate, Cause) else certificate.optima

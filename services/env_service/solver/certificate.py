@@ -28,6 +28,13 @@ class Cause(StrEnum):
     UNDECIDED = "undecided"
 
 
+class Optima(NamedTuple):
+    """What is optimal on a board."""
+
+    makespan: int
+    sum_of_costs: int
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """When to give up: nodes of the first search, joint states and moves, nodes of the last search."""
@@ -51,6 +58,10 @@ class Certificate(NamedTuple):
     sum_of_costs: int
     plan: tuple[tuple[int, ...], ...]
     proof: WaitProof
+
+    @property
+    def optima(self) -> Optima:
+        return Optima(self.makespan, self.sum_of_costs)
 
     @property
     def needs_wait(self) -> bool:

@@ -66,8 +66,10 @@ def test_the_wait_sets_differ_in_nothing_but_the_wait_ratio() -> None:
 
 
 def answers(built: BuiltSet, ids: list[str], repeat: int = 1) -> list[Completion]:
+    made = [one.candidate for _, part in built.parts for one in part]
+    plans = {row.id: one.certificate.plan for row, one in zip(built.rows, made, strict=True)}
     return [
-        Completion(instance_id=id_, answer=PLAIN.answer(built.boards[id_].task, built.plans[id_]))
+        Completion(instance_id=id_, answer=PLAIN.answer(built.boards[id_].task, plans[id_]))
         for id_ in ids
         for _ in range(repeat)
     ]

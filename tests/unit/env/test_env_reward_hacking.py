@@ -12,7 +12,7 @@ from env_service.compiled import core
 from env_service.prompts import TEMPLATES
 from env_service.rules import Plan
 from env_service.solver.certificate import Certificate
-from env_service.verifier import Item, Optima, judge, read
+from env_service.verifier import Item, judge, read
 from trainee2trainer.contracts.environment import RewardWeights
 
 REWARDS = RewardWeights()
@@ -33,7 +33,7 @@ BOARDS = honest_boards()
 
 
 def reward(task: Task, certificate: Certificate, answer: str) -> float:
-    optima = Optima(certificate.makespan, certificate.sum_of_costs)
+    optima = certificate.optima
     outcome = judge(Item(task, optima, read(task, answer)), REWARDS)
     assert outcome.reward is not None
     return outcome.reward

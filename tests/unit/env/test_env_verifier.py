@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from env_service.boards import Task
 from env_service.pictures.svg import board_svg
 from env_service.prompts import TEMPLATES
-from env_service.solver.certificate import Certificate, certify
-from env_service.verifier import MAX_REPORTED_STEPS, Item, Optima, judge, read
+from env_service.solver.certificate import Certificate, Optima, certify
+from env_service.verifier import MAX_REPORTED_STEPS, Item, judge, read
 from trainee2trainer.contracts.environment import FailureCategory, Outcome, RewardWeights
 
 U, D, L, R, W = range(5)
@@ -109,7 +109,7 @@ def test_no_trick_beats_an_honest_plan() -> None:
         own, other = certify(task), certify(elsewhere)
         if not isinstance(own, Certificate) or not isinstance(other, Certificate):
             continue
-        optima = Optima(own.makespan, own.sum_of_costs)
+        optima = own.optima
         honest = TEMPLATES["plain-v1"].answer(task, own.plan)
         swapped = TEMPLATES["plain-v1"].answer(task, own.plan[::-1])
         overlong = TEMPLATES["plain-v1"].answer(

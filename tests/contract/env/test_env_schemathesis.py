@@ -12,7 +12,7 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from support import env_app, served
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "openapi"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "openapi"))
 import snapshots
 
 # It has no strategy for JSON Lines: imports are tested by hand.

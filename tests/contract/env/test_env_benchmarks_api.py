@@ -3,13 +3,11 @@
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pyarrow.parquet
 import pytest
 from fastapi.testclient import TestClient
-from support import assert_problem, env_app
+from support import assert_problem
 
 from trainee2trainer.contracts.benchmark import Benchmark, BenchmarkEvaluation, BenchmarkList, ImportedBatch
 from trainee2trainer.contracts.environment import InstanceRow
@@ -18,17 +16,6 @@ BOARD = "a s g\nG S F\nA F F"
 PUBLISHED = json.dumps(
     {"sample_id": "3ag_3x3_hr0.1_000", "num_agents": 3, "text": f"Solve this:\n{BOARD}\nGo."}
 )
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def client(
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-    new_store_url: Callable[[str, Path], str],
-) -> Iterator[TestClient]:
-    folder = tmp_path_factory.mktemp("env")
-    with TestClient(env_app(folder, new_store_url(request.param, folder))) as client:
-        yield client
 
 
 def rows_of(client: TestClient, name: str, template: str = "plain-v1") -> list[InstanceRow]:

@@ -6,7 +6,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,6 @@ KNOBS = {"data_ratio": 1, "hole_ratio": 0.2, "wait_ratio": 0.3}
 CONFIGURATION = {"agents": 2, "sizes": {"3": KNOBS, "4": KNOBS}}
 BOARD = {"size": 3, "agents": [{"start": [1, 0], "goal": [1, 2]}, {"start": [0, 1], "goal": [2, 1]}]}
 SOLUTION = [["RIGHT", "WAIT"], ["RIGHT", "DOWN"], ["WAIT", "DOWN"]]
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def client(
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-    new_store_url: Callable[[str, Path], str],
-) -> Iterator[TestClient]:
-    folder = tmp_path_factory.mktemp("env")
-    with TestClient(env_app(folder, new_store_url(request.param, folder))) as client:
-        yield client
 
 
 def begin(client: TestClient, **changes: Any) -> Episode:

@@ -4,7 +4,6 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +24,6 @@ REQUEST: dict[str, Any] = {
 }
 BOARD = {"size": 3, "agents": [{"start": [1, 0], "goal": [1, 2]}, {"start": [0, 1], "goal": [2, 1]}]}
 GOOD_PLAN = [["RIGHT", "RIGHT"], ["WAIT", "DOWN", "DOWN"]]
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def settings(
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-    new_store_url: Callable[[str, Path], str],
-) -> EnvSettings:
-    folder = tmp_path_factory.mktemp("env")
-    return EnvSettings(data_dir=folder, store_url=new_store_url(request.param, folder), env_workers=1)
-
-
-@pytest.fixture(scope="module")
-def client(settings: EnvSettings) -> Iterator[TestClient]:
-    with TestClient(create_app(settings)) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

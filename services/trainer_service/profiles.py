@@ -85,7 +85,9 @@ PROFILES = {
                 samples_at_once=4,
                 recompute=True,
             ),
-            validation=ValidationSettings(sizes=list(range(3, 11)), boards_per_size=50, samples=1),
+            validation=ValidationSettings(
+                sizes=list(range(3, 11)), boards_per_size=50, samples=1, more_agents=[3]
+            ),
         ),
     )
 }

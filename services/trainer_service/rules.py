@@ -54,17 +54,24 @@ def budget(training: TrainingSettings, under: Loc = BODY) -> None:
         raise problems.invalid(field, rule, "less_than_equal")
 
 
-def validation_sizes(sizes: list[int], under: Loc = BODY) -> None:
+def validation_sets(request: CampaignCreate, under: Loc = BODY) -> None:
+    """Nothing is judged on twice."""
+    sizes = request.validation.sizes
     if len(set(sizes)) < len(sizes):
         raise problems.invalid([*under, "validation", "sizes"], "each size must occur once", "unique")
+    agents = [request.configuration.agents, *request.validation.more_agents]
+    if len(set(agents)) < len(agents):
+        rule = "each number of agents must occur once, and that of the configuration not at all"
+        raise problems.invalid([*under, "validation", "more_agents"], rule, "unique")
 
 
 async def campaign_boards(env: EnvClient, request: CampaignCreate, under: Loc = BODY) -> None:
-    """The first stage's and the validation set's boards can be made."""
+    """The first stage's and the validation sets' boards can be made."""
     await training_boards(env, request, under)
-    wanted = boards.validation_request(request.configuration.agents, request.validation, request.template)
-    few = wanted.model_copy(update={"count": _few(wanted.configuration)})
-    await _probe(env, few, [*under, "validation"])
+    for agents in (request.configuration.agents, *request.validation.more_agents):
+        wanted = boards.validation_request(agents, request.validation, request.template)
+        few = wanted.model_copy(update={"count": _few(wanted.configuration)})
+        await _probe(env, few, [*under, "validation"])
 
 
 async def training_boards(

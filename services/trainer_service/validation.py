@@ -18,11 +18,14 @@ from trainee2trainer.contracts.environment import (
     VerifyItem,
 )
 from trainee2trainer.contracts.policy import RolloutGroup, RolloutRequest, Sample
+from trainee2trainer.contracts.transfer import TransferResult
 from trainer_service.failures import Hopeless, StepFailed
 from trainer_service.seeds import derive
 
 BOARDS_PER_REQUEST = 100
 PHASE = "validation"
+TRANSFER_PHASE = "transfer"
+"""Of answers to boards with other numbers of agents: no evidence for engineers, no part in comparisons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +105,13 @@ async def _verdicts(
     ]
 
 
-def rollout_row(judged: Judged, subject_id: str, stage: int) -> dict[str, Any]:
+def rollout_row(judged: Judged, subject_id: str, stage: int, phase: str = PHASE) -> dict[str, Any]:
     """The row of the store's `rollouts` table."""
     instance, outcome = judged.row.instance, judged.outcome
     return {
         "subject_id": subject_id,
         "stage_index": stage,
-        "phase": PHASE,
+        "phase": phase,
         "step": 0,
         "group": judged.board,
         "instance_id": instance.id,
@@ -138,6 +141,10 @@ def result(
         ],
         seconds=seconds,
     )
+
+
+def transfer(agents: int, judged: Sequence[Judged]) -> TransferResult:
+    return TransferResult(agents=agents, overall=rates(judged), sizes=_rates_by_size(judged))
 
 
 def _size(judged: Sequence[Judged], size: int, configuration: EnvironmentConfig | None) -> SizeSummary:
@@ -170,8 +177,9 @@ def rates(judged: Iterable[Judged]) -> Rates:
 
 def progress(judged: Sequence[Judged]) -> dict[str, Any]:
     """Rates per size, as events tell them."""
+    return {str(size): found.model_dump() for size, found in _rates_by_size(judged).items()}
+
+
+def _rates_by_size(judged: Sequence[Judged]) -> dict[int, Rates]:
     sizes = sorted({one.row.instance.size for one in judged})
-    return {
-        str(size): rates(one for one in judged if one.row.instance.size == size).model_dump()
-        for size in sizes
-    }
+    return {size: rates(one for one in judged if one.row.instance.size == size) for size in sizes}

@@ -136,6 +136,29 @@ async def test_a_campaign_goes_through_all_steps_of_all_stages(world: World) -> 
     assert await due(world.store) == []
 
 
+async def test_other_numbers_of_agents_are_judged_and_reported_by_themselves(world: World) -> None:
+    validation = REQUEST.validation.model_copy(update={"more_agents": [3]})
+    plain = await new_campaign(world.store, asked(stages=1))
+    campaign = await new_campaign(world.store, asked(stages=1, validation=validation.model_dump()))
+    for one in (plain, campaign):
+        await world.work(one)
+    async with world.store.session() as session:
+        told, without = await report(session, campaign), await report(session, plain)
+        query = select(RolloutRecord.phase, RolloutRecord.instance_id).where(
+            RolloutRecord.subject_id == campaign, RolloutRecord.phase != "train"
+        )
+        rows = [tuple(row) for row in await session.execute(query)]
+    for point in (told.baseline, *told.stages):
+        assert point is not None
+        (other,) = point.transfer
+        assert (other.agents, other.overall.samples, sorted(other.sizes)) == (3, 12, [3, 4])
+    # What engineers and comparisons read is as it is without.
+    assert [stage.per_size for stage in told.stages] == [stage.per_size for stage in without.stages]
+    assert {(phase, name[:7]) for phase, name in rows} == {("validation", "2agents"), ("transfer", "3agents")}
+    done = [event for event in await world.events(campaign) if event.kind == EventKind.VALIDATE_DONE]
+    assert [event.data["transfer"][0]["agents"] for event in done] == [3, 3]
+
+
 async def test_its_events_tell_the_whole_story(world: World) -> None:
     campaign = await new_campaign(world.store)
     await world.work(campaign)

@@ -52,7 +52,7 @@ def test_nano_is_what_the_contract_says() -> None:
 @pytest.mark.parametrize("name", PROFILES)
 def test_a_profiles_own_settings_fulfil_the_rules(name: str) -> None:
     rules.budget(PROFILES[name].training)
-    rules.validation_sizes(PROFILES[name].validation.sizes)
+    rules.validation_sets(filled(CampaignCreate(profile=name, configuration=CONFIGURATION)))
 
 
 def command(**settings: object) -> list[str]:

@@ -7,7 +7,9 @@ from html import unescape
 import pytest
 import report_samples as samples
 
+from trainee2trainer.contracts.engineer import Rates
 from trainee2trainer.contracts.environment import FailureCategory
+from trainee2trainer.contracts.transfer import TransferResult
 from trainer_service.report.page import headline, render
 from trainer_service.report.playback import frames
 from trainer_service.report.replay import choose_replays
@@ -80,3 +82,12 @@ def test_the_table_tells_what_the_engineer_changed_and_what_was_corrected(page: 
     assert "4x4 waits: 10.0\u00a0% → 40.0\u00a0%" in text
     assert "more waits on 4" in text
     assert "0.9 was moved to 0.5" in text
+
+
+def test_other_numbers_of_agents_have_a_line_of_their_own() -> None:
+    rates = Rates(samples=1_200, valid=0.125, optimal=0.05)
+    three = TransferResult(agents=3, overall=rates, sizes={3: rates})
+    report = samples.campaign()
+    last = report.stages[-1].model_copy(update={"transfer": [three]})
+    page = render(report.model_copy(update={"stages": [*report.stages[:-1], last]}), [])
+    assert page.count("With 3 agents: 12.5\u00a0% valid, 5.0\u00a0% optimal, of 1,200 answers.") == 1

@@ -71,6 +71,10 @@ class Position:
     def validation_set(self, settings: TrainerSettings) -> Path:
         return settings.runs_dir / self.campaign_id / "validation.jsonl"
 
+    def transfer_set(self, settings: TrainerSettings, agents: int) -> Path:
+        """Further boards to be judged on, with another number of agents."""
+        return settings.runs_dir / self.campaign_id / f"validation-{agents}agents.jsonl"
+
 
 async def look(session: AsyncSession, campaign_id: str) -> Position:
     """Reads where the campaign stands."""

@@ -88,6 +88,7 @@ async def _figures(session: AsyncSession, result: ValidationResult) -> dict[str,
         "optimal_rate": result.overall.optimal,
         "per_size": [_size(size) for size in result.sizes],
         "failures": _failures(result.sizes),
+        "transfer": result.transfer,
     }
 
 

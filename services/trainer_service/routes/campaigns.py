@@ -22,7 +22,7 @@ async def create(request: CampaignCreate, context: ContextDep, response: Respons
     """Accepts a campaign: what was answered with 202 will end, whatever is restarted in between."""
     request = profiles.filled(request)
     rules.budget(request.training)
-    rules.validation_sizes(request.validation.sizes)
+    rules.validation_sets(request)
     async with context.store.session() as session:
         base = await rules.starting_checkpoint(
             session, request.profile, request.base_checkpoint, "base_checkpoint"

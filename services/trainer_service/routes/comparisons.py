@@ -34,7 +34,7 @@ async def create(request: ComparisonCreate, context: ContextDep, response: Respo
     campaign = profiles.filled(request.campaign)
     request = request.model_copy(update={"campaign": campaign})
     rules.budget(campaign.training, ["body", "campaign"])
-    rules.validation_sizes(campaign.validation.sizes, ["body", "campaign"])
+    rules.validation_sets(campaign, ["body", "campaign"])
     async with context.store.session() as session:
         base = await rules.starting_checkpoint(
             session, campaign.profile, campaign.base_checkpoint, "base_checkpoint", ["body", "campaign"]

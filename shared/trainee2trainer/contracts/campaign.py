@@ -11,6 +11,7 @@ from trainee2trainer.contracts.engineer import EngineerName, Rates, SizeSummary
 from trainee2trainer.contracts.environment import EnvironmentConfig, FailureCategory, MapSize, RewardWeights
 from trainee2trainer.contracts.policy import CheckpointId
 from trainee2trainer.contracts.training import LoraSettings, SamplerName, VllmSettings
+from trainee2trainer.contracts.transfer import TransferResult
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[\w .:-]+$")]
 
@@ -79,6 +80,11 @@ class ValidationSettings(Contract):
     samples: int = Field(default=4, ge=1, le=64)
     temperature: float = Field(default=1.0, ge=0, le=10)
     seed: Seed = 2_000_000
+    more_agents: list[Annotated[int, Field(ge=2, le=5)]] = Field(
+        default=[],
+        max_length=3,
+        description="A further set for each, with so many agents: reported by itself, never shown to an engineer.",
+    )
 
 
 class CampaignCreate(Contract):
@@ -120,6 +126,7 @@ class ValidationResult(Contract):
     checkpoint: CheckpointId
     overall: Rates
     sizes: list[SizeSummary]
+    transfer: list[TransferResult] = Field(default=[], description="With other numbers of agents.")
     seconds: float
 
 
@@ -169,7 +176,7 @@ class EventKind(StrEnum):
     )
     TRAIN_DONE = "train.done"  # checkpoint, manifest_sha256, seconds
     VALIDATE_PROGRESS = "validate.progress"  # boards, of, sizes: {size: {samples, valid, optimal}}
-    VALIDATE_DONE = "validate.done"  # checkpoint, overall, sizes (as in progress), seconds
+    VALIDATE_DONE = "validate.done"  # checkpoint, overall, sizes (as in progress), transfer, seconds
     SUMMARISE_DONE = "summarise.done"  # summary_id, seconds
     PROPOSE_WAITING = "propose.waiting"  # proposal_id: to be approved or rejected
     PROPOSE_DONE = "propose.done"  # proposal_id, status, reason, fallback_reason, changes, clamps, seconds
@@ -267,6 +274,7 @@ class StageReport(Contract):
     optimal_rate: Ratio
     per_size: list[SizeReport]
     failures: dict[FailureCategory, int]
+    transfer: list[TransferResult] = Field(default=[])
     reward_curve: list[float]
     seconds: float
 

@@ -8,10 +8,9 @@ from trainer_service.work import Work
 
 async def run(work: Work, position: Position) -> None:
     assert position.checkpoint is not None
-    result, judged = await measure(
-        work, position, position.checkpoint, position.index, position.configuration
-    )
+    measured = await measure(work, position, position.checkpoint, position.index, position.configuration)
+    result = measured.result
     async with work.effect() as session:
         content = result.model_dump(mode="json")
         await finish(session, position, StageStep.SUMMARISE, result.seconds, validation=content)
-        await keep(session, work.id, position.index, result, judged)
+        await keep(session, work.id, position.index, measured)

@@ -66,11 +66,14 @@ def _write(batch: GeneratedBatch, count: int, path: Path) -> None:
     rounds = [lines[number % len(lines)] for number in range(count)]
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    with draft.open("w", encoding="utf-8") as file:
-        file.write("\n".join(rounds) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            file.write("\n".join(rounds) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> list[InstanceRow]:

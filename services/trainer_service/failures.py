@@ -1,6 +1,7 @@
 """How work fails: once more may help, or not."""
 
 from trainee2trainer.client import ProblemError
+from trainer_service.disk import DiskFull
 
 
 class StepFailed(Exception):
@@ -23,5 +24,14 @@ def hopeless(error: Exception) -> bool:
 
 def in_words(error: Exception) -> str:
     """What a person should read of it, at most some thousand characters."""
-    text = str(error) if isinstance(error, StepFailed | Hopeless) else f"{type(error).__name__}: {error}"
+    text = (
+        str(error)
+        if isinstance(error, StepFailed | Hopeless | DiskFull)
+        else f"{type(error).__name__}: {error}"
+    )
     return text[:8_000]
+
+
+def no_room(error: Exception) -> str:
+    """Why work pauses on a full disk, and what to do about it."""
+    return f"The disk is full: make room, then resume. {in_words(error)}"

@@ -20,7 +20,7 @@ SOURCES: dict[Status, frozenset[Status]] = {
     Status.FAILED: frozenset({Status.RUNNING}),
     Status.CANCELLED: frozenset({Status.QUEUED, Status.RUNNING, Status.PAUSED}),
 }
-"""From which states each state can be reached. Training jobs have the same, without being paused."""
+"""From which states each state can be reached, of campaigns and training jobs alike."""
 
 _FULFILLED = {Status.QUEUED: {Status.QUEUED, Status.RUNNING}}
 """States in which a wish is fulfilled already; for the others, that state itself."""
@@ -35,6 +35,8 @@ async def move(session: AsyncSession, kind: SubjectKind, subject_id: str, to: St
     values: dict[str, Any] = {"status": to.value}
     if to is not Status.RUNNING:
         values |= {"lease_owner": None, "lease_until": None, "fencing_token": table.fencing_token + 1}
+    if to in {Status.PAUSED, Status.QUEUED}:
+        values["error"] = data.get("reason")  # why it is paused, where no person wished it; gone once resumed
     if to.terminal:
         values |= {"finished_at": utcnow(), "error": data.get("error")}
     result = await session.execute(

@@ -50,7 +50,7 @@ class Made:
 
 
 async def train(work: Work, stint: Stint) -> Made:
-    """Trains in a child process, telling each step; publishes the checkpoint. Raises StepFailed, Hopeless.
+    """Trains in a child process, telling each step; publishes the checkpoint. Raises StepFailed, DiskFull, Hopeless.
 
     What an earlier attempt left to go on from is gone on from.
     """
@@ -81,10 +81,14 @@ async def train(work: Work, stint: Stint) -> Made:
         name=stint.checkpoint_id,
         resume=back.found,
     )
-    trained = await training_run.train(order, settings, tell)
-    checkpoint = await checkpoints.bring_in(
-        settings.home, trained.checkpoint, stint.checkpoint_id, work.lease.token
-    )
+    try:
+        trained = await training_run.train(order, settings, tell)
+        checkpoint = await checkpoints.bring_in(
+            settings.home, trained.checkpoint, stint.checkpoint_id, work.lease.token
+        )
+    except Exception:
+        await asyncio.to_thread(progress.discard, order.folder)
+        raise
     return Made(checkpoint, trained.rewards, trained.rollouts, time.perf_counter() - started)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trainer_service import disk
 from trainer_service.children import child, how_it_ended
 from trainer_service.failures import StepFailed
 from trainer_service.settings import TrainerSettings
@@ -81,7 +82,8 @@ class _Follower:
 
 
 async def train(order: Order, settings: TrainerSettings, tell: Tell, module: str | None = None) -> Trained:
-    """Runs the child to its end, calling `tell` with new steps. Raises StepFailed when it does not get there.
+    """Runs the child to its end, calling `tell` with new steps. Raises StepFailed or DiskFull when it does
+    not get there.
 
     Whatever ends this coroutine, the child is gone afterwards. `module`: what it runs, if not the real thing.
     """
@@ -96,7 +98,11 @@ async def train(order: Order, settings: TrainerSettings, tell: Tell, module: str
     async with child(*command, log=log, environment=environment, grace_seconds=grace) as process:
         await _follow(process, follower, tell, settings.training_silence_seconds)
     if process.returncode != 0 or not (order.folder / names.DONE).exists():
-        raise StepFailed(f"The training process {how_it_ended(process, log)}")
+        ended = f"The training process {how_it_ended(process, log)}"
+        # A launcher of several processes has an exit code of its own; then the log tells.
+        if process.returncode == names.EXIT_DISK_FULL or disk.tells_of_it(ended):
+            raise disk.DiskFull(ended)
+        raise StepFailed(ended)
     return Trained(
         checkpoint=order.folder / names.CHECKPOINT,
         rewards=[metrics.reward for metrics in follower.metrics],

@@ -79,6 +79,8 @@ METHODS = {
     "training-jobs-create": "create_training_job",
     "training-jobs-list_jobs": "training_jobs",
     "training-jobs-get": "training_job",
+    "training-jobs-pause": "pause_training_job",
+    "training-jobs-resume": "resume_training_job",
     "training-jobs-cancel": "cancel_training_job",
     "profiles-list_profiles": "profiles",
 }

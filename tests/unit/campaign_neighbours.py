@@ -40,6 +40,8 @@ failing = folder.parent.parent.parent / "fail-training"
 if failing.exists() and (left := int(failing.read_text())) > 0:
     failing.write_text(str(left - 1))
     raise SystemExit("told to fail")
+if (folder.parent.parent.parent / "full-disk").exists():
+    Path("/dev/full").write_text("what finds no room")
 instances = [json.loads(line)["instance"] for line in (folder / "instances.jsonl").read_text().splitlines()]
 rates = dict.fromkeys(("reward_std", "valid", "optimal", "dead_group_share", "seconds", "loss"), 0.1)
 rates |= dict.fromkeys(("truncated", "tokens_mean", "tokens_per_second", "grad_norm", "learning_rate"), 0.1)

@@ -394,3 +394,23 @@ async def test_a_training_job_that_cannot_work_fails(world: World, monkeypatch: 
     assert ended.status is JobStatus.FAILED
     assert ended.attempts == world.tools.settings.step_attempts
     assert "there_is_no_such_module" in (ended.error or "")
+
+
+async def test_a_full_disk_pauses_the_campaign_with_its_reason_and_resumed_it_succeeds(world: World) -> None:
+    (world.folder / "runs").mkdir()
+    (world.folder / "runs" / "full-disk").touch()
+    campaign = await new_campaign(world.store)
+    await world.work(campaign)
+    paused = await world.campaign(campaign)
+    assert paused.status is CampaignStatus.PAUSED
+    assert paused.step is StageStep.TRAIN
+    assert paused.error and "No space left on device" in paused.error
+    (event,) = [one for one in await world.events(campaign) if one.kind == EventKind.CAMPAIGN_PAUSED]
+    assert event.data["reason"] == paused.error
+    assert (event.data["stage"], event.data["step"]) == (0, "train")
+    (world.folder / "runs" / "full-disk").unlink()
+    await lifecycle.wish(world.store, KIND, campaign, CampaignStatus.QUEUED)
+    assert (await world.campaign(campaign)).error is None
+    await world.work(campaign)
+    assert (await world.campaign(campaign)).status is CampaignStatus.SUCCEEDED
+    assert (await world.kinds(campaign))[EventKind.STEP_FAILED] == 0

@@ -7,11 +7,11 @@ import structlog
 
 from trainee2trainer.contracts.campaign import CampaignStatus, EventKind, StageStep
 from trainee2trainer.jobs import StaleLease
-from trainer_service import events, lifecycle
+from trainer_service import disk, events, lifecycle
 from trainer_service.campaigns import position as positions
 from trainer_service.campaigns.position import Position
 from trainer_service.campaigns.steps import baseline, generate, propose, summarise, train, validate
-from trainer_service.failures import Undecided, hopeless, in_words
+from trainer_service.failures import Undecided, hopeless, in_words, no_room
 from trainer_service.work import Work
 
 log = structlog.get_logger()
@@ -53,8 +53,15 @@ async def _attempt(work: Work, position: Position) -> bool:
         return False
     except Exception as error:  # whatever a step died of must not end the worker, nor be tried for ever
         log.warning("step.failed", campaign=work.id, exc_info=error, **position.told)
-        await _failed(work, position, error)
+        await (_pause if disk.is_full(error) else _failed)(work, position, error)
     return True
+
+
+async def _pause(work: Work, position: Position, error: Exception) -> None:
+    """Nothing can be written until a person has made room; the step begins again when resumed."""
+    async with work.effect() as session:
+        told = {"reason": no_room(error), **position.told}
+        await lifecycle.move(session, work.lease.kind, work.id, CampaignStatus.PAUSED, **told)
 
 
 async def _failed(work: Work, position: Position, error: Exception) -> None:

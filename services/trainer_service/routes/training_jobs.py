@@ -1,4 +1,4 @@
-"""Training jobs: created, listed, cancelled."""
+"""Training jobs: created, listed, paused, resumed, cancelled."""
 
 from fastapi import APIRouter, Response
 
@@ -11,7 +11,7 @@ from trainee2trainer.contracts.campaign import (
 from trainee2trainer.jobs import SubjectKind
 from trainee2trainer.web.idempotency import IdempotentRoute
 from trainer_service import profiles, rules
-from trainer_service.context import ContextDep
+from trainer_service.context import Context, ContextDep
 from trainer_service.lifecycle import wish
 from trainer_service.paging import Cursor, PageSize
 from trainer_service.routes.answers import CREATING, IN_THE_WAY, NOT_FOUND, JobId, accepted
@@ -49,9 +49,27 @@ async def get(job_id: JobId, context: ContextDep) -> TrainingJob:
         return await records.get(session, job_id)
 
 
+@router.post("/{job_id}:pause", responses=IN_THE_WAY)
+async def pause(job_id: JobId, context: ContextDep) -> TrainingJob:
+    """Stops its training process and keeps the checkpoints it goes on from. Once more does nothing."""
+    return await _wish(job_id, CampaignStatus.PAUSED, context)
+
+
+@router.post("/{job_id}:resume", responses=IN_THE_WAY)
+async def resume(job_id: JobId, context: ContextDep) -> TrainingJob:
+    """Goes on from the last checkpoint left. Once more does nothing."""
+    job = await _wish(job_id, CampaignStatus.QUEUED, context)
+    await context.queue.enqueue(SubjectKind.TRAINING_JOB, job_id)
+    return job
+
+
 @router.post("/{job_id}:cancel", responses=IN_THE_WAY)
 async def cancel(job_id: JobId, context: ContextDep) -> TrainingJob:
     """Ends it for good. Once more does nothing."""
-    await wish(context.store, SubjectKind.TRAINING_JOB, job_id, CampaignStatus.CANCELLED)
+    return await _wish(job_id, CampaignStatus.CANCELLED, context)
+
+
+async def _wish(job_id: str, to: CampaignStatus, context: Context) -> TrainingJob:
+    await wish(context.store, SubjectKind.TRAINING_JOB, job_id, to)
     async with context.store.session() as session:
         return await records.get(session, job_id)

@@ -1,17 +1,19 @@
 """`python -m trainer_service.training SPEC.json`: one stage, then `done.json` as the last thing written.
 
-Exit codes: 0 done, 75 told to end by SIGTERM and ready to go on from its checkpoint, others failed.
+Exit codes: 0 done, 74 the disk is full, 75 told to end by SIGTERM and ready to go on from its checkpoint,
+others failed.
 """
 
 import json
 import os
 import sys
 import time
+import traceback
 from pathlib import Path
 
 from accelerate import PartialState
 
-from trainer_service import leash
+from trainer_service import disk, leash
 from trainer_service.training import grpo
 from trainer_service.training import spec as names
 from trainer_service.training.launcher import PARENT
@@ -25,10 +27,17 @@ def main(path: Path) -> None:
         leash.tie_to(int(launched_by))
     started = time.perf_counter()
     spec = TrainingSpec.model_validate_json(path.read_text(encoding="utf-8"))
-    if not grpo.run(spec):
-        sys.exit(names.EXIT_DRAINED)
-    if PartialState().is_main_process:
-        _finish(spec.folder, time.perf_counter() - started)
+    try:
+        if not grpo.run(spec):
+            sys.exit(names.EXIT_DRAINED)
+        if PartialState().is_main_process:
+            _finish(spec.folder, time.perf_counter() - started)
+    except Exception as error:
+        if not disk.is_full(error):
+            raise
+        traceback.print_exc()
+        # At once: what a usual end still flushes would fail too, and change the exit code.
+        os._exit(names.EXIT_DISK_FULL)
 
 
 def _finish(folder: Path, seconds: float) -> None:

@@ -63,6 +63,12 @@ def clear(attempts: Iterable[Path]) -> None:
             shutil.rmtree(attempt / name, ignore_errors=True)
 
 
+def discard(attempt: Path) -> None:
+    """Removes what a failed attempt left half-written; what it can be gone on from stays."""
+    for name in (names.DRAFTS, names.CHECKPOINT):
+        shutil.rmtree(attempt / name, ignore_errors=True)
+
+
 def _all(attempts: Iterable[Path]) -> list[Path]:
     """The furthest on first."""
     folders = [folder for attempt in attempts for folder in (attempt / names.PROGRESS).glob("step-*")]

@@ -20,6 +20,9 @@ DRAFTS = "drafts"
 EXIT_DRAINED = 75
 """Exit code of a training that was told to end (SIGTERM) and left a checkpoint to go on from: sysexits' EX_TEMPFAIL."""
 
+EXIT_DISK_FULL = 74
+"""Exit code of a training that found no room to write: sysexits' EX_IOERR."""
+
 
 class Identity(Contract):
     """What the bytes of a stage's result hang on, on one machine: training goes on only where all of it is equal."""

@@ -12,8 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from trainee2trainer.contracts.campaign import CampaignStatus, EventKind, JobStatus, TrainingJob
 from trainee2trainer.jobs import StaleLease
 from trainee2trainer.store.tables import TrainingJobRecord
-from trainer_service import boards, checkpoints, events, lifecycle, stage_training
-from trainer_service.failures import hopeless, in_words
+from trainer_service import boards, checkpoints, disk, events, lifecycle, stage_training
+from trainer_service.failures import hopeless, in_words, no_room
 from trainer_service.seeds import derive
 from trainer_service.stage_training import Stint
 from trainer_service.training_jobs import records
@@ -40,7 +40,7 @@ async def drive(work: Work) -> None:
             raise
         except Exception as error:  # whatever it died of must not end the worker, nor be tried for ever
             log.warning("job.attempt_failed", job=work.id, exc_info=error)
-            await _failed(work, job, error)
+            await (_pause if disk.is_full(error) else _failed)(work, job, error)
 
 
 async def _train(work: Work, job: TrainingJob) -> None:
@@ -81,6 +81,13 @@ async def _boards(work: Work, job: TrainingJob, folder: Path) -> Path:
         seconds=time.perf_counter() - started,
     )
     return path
+
+
+async def _pause(work: Work, job: TrainingJob, error: Exception) -> None:
+    """Nothing can be written until a person has made room; training goes on when resumed."""
+    async with work.effect() as session:
+        told = {"reason": no_room(error), "stage": STAGE}
+        await lifecycle.move(session, work.lease.kind, job.id, CampaignStatus.PAUSED, **told)
 
 
 async def _failed(work: Work, job: TrainingJob, error: Exception) -> None:

@@ -90,7 +90,7 @@ LINES: dict[EventKind, Callable[[Data, Progress], str | None]] = {
     EventKind.PROPOSE_WAITING: lambda data, _: f"proposal {data['proposal_id']} waits for approval",
     EventKind.PROPOSE_DONE: _proposed,
     EventKind.CAMPAIGN_FAILED: lambda data, _: f"[red]failed: {escape(data['error'])}[/]",
-    EventKind.CAMPAIGN_PAUSED: lambda _data, _: "paused",
+    EventKind.CAMPAIGN_PAUSED: lambda data, _: f"paused {escape(data.get('reason', ''))}".rstrip(),
     EventKind.CAMPAIGN_CANCELLED: lambda _data, _: "cancelled",
 }
 

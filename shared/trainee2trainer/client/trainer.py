@@ -125,6 +125,12 @@ class TrainerClient(ServiceClient):
     async def training_job(self, job_id: str) -> TrainingJob:
         return await self._get(f"/v1/training-jobs/{job_id}", TrainingJob)
 
+    async def pause_training_job(self, job_id: str) -> TrainingJob:
+        return await self._post(f"/v1/training-jobs/{job_id}:pause", TrainingJob)
+
+    async def resume_training_job(self, job_id: str) -> TrainingJob:
+        return await self._post(f"/v1/training-jobs/{job_id}:resume", TrainingJob)
+
     async def cancel_training_job(self, job_id: str) -> TrainingJob:
         return await self._post(f"/v1/training-jobs/{job_id}:cancel", TrainingJob)
 
@@ -132,7 +138,7 @@ class TrainerClient(ServiceClient):
         """Every event after number `after`, live, each once, until the job has ended."""
 
         async def ended() -> bool:
-            running = {JobStatus.QUEUED, JobStatus.RUNNING}
+            running = {JobStatus.QUEUED, JobStatus.RUNNING, JobStatus.PAUSED}
             return (await self.training_job(job_id)).status not in running
 
         return self._follow(f"/v1/training-jobs/{job_id}/events", after, ended)

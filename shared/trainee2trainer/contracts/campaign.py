@@ -110,7 +110,7 @@ class Campaign(Contract):
     stage_index: int = Field(description="The stage being worked on.")
     step: StageStep | None
     base_checkpoint: CheckpointId
-    error: str | None
+    error: str | None = Field(description="Why it failed, or why it is paused.")
     created_at: datetime
     finished_at: datetime | None
 
@@ -156,13 +156,15 @@ class EventKind(StrEnum):
 
     CAMPAIGN_CREATED = "campaign.created"  # name, stages, engineer, seed
     CAMPAIGN_RUNNING = "campaign.running"
-    CAMPAIGN_PAUSED = "campaign.paused"
+    CAMPAIGN_PAUSED = "campaign.paused"  # reason, stage, step, where no person wished it
     CAMPAIGN_QUEUED = "campaign.queued"  # resumed
     CAMPAIGN_SUCCEEDED = "campaign.succeeded"
     CAMPAIGN_FAILED = "campaign.failed"  # error
     CAMPAIGN_CANCELLED = "campaign.cancelled"
     JOB_CREATED = "job.created"  # name, seed
     JOB_RUNNING = "job.running"
+    JOB_PAUSED = "job.paused"  # reason, where no person wished it
+    JOB_QUEUED = "job.queued"  # resumed
     JOB_SUCCEEDED = "job.succeeded"  # checkpoint, manifest_sha256
     JOB_FAILED = "job.failed"  # error
     JOB_CANCELLED = "job.cancelled"
@@ -195,6 +197,7 @@ class Event(Contract):
 class JobStatus(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
+    PAUSED = "paused"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -218,7 +221,7 @@ class TrainingJob(Contract):
     settings: TrainingJobCreate
     attempts: int
     checkpoint: CheckpointId | None = Field(description="The result.")
-    error: str | None
+    error: str | None = Field(description="Why it failed, or why it is paused.")
     created_at: datetime
     finished_at: datetime | None
 

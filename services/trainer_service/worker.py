@@ -9,7 +9,7 @@ import signal
 
 import structlog
 
-from trainee2trainer.jobs import Queue, SubjectKind, reconcile_for_ever
+from trainee2trainer.jobs import Queue, SubjectKind, reconcile_until
 from trainee2trainer.store import migrate
 from trainee2trainer.web import logs
 from trainer_service.campaigns.driver import drive as drive_campaign
@@ -30,17 +30,15 @@ async def run(settings: TrainerSettings, stop: asyncio.Event) -> None:
         Tools.open(settings) as tools,
         Queue(settings.redis, Runner(tools, DRIVERS, name, stop)) as queue,
     ):
-        tasks = {
-            asyncio.create_task(queue.work(name, settings.worker_jobs)),
-            asyncio.create_task(reconcile_for_ever(tools.store, queue, settings.reconcile_seconds)),
-            asyncio.create_task(stop.wait()),
-        }
+        working = asyncio.create_task(queue.work(name, settings.worker_jobs))
+        seconds = settings.reconcile_seconds
+        repairing = asyncio.create_task(reconcile_until(stop, tools.store, queue, seconds))
+        tasks = {working, repairing, asyncio.create_task(stop.wait())}
         log.info("worker.ready", name=name, jobs=settings.worker_jobs)
         ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         log.info("worker.stopping", name=name)
         stop.set()
-        for task in tasks:
-            task.cancel()
+        working.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for task in ended:
             task.result()

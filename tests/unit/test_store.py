@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, inspect, text
 
 from trainee2trainer.store import Store, migrate
 from trainee2trainer.store.tables import Base, CheckpointRecord, ProposalRecord, SummaryRecord
@@ -136,3 +136,14 @@ async def test_a_store_that_is_not_there_is_not_alive() -> None:
     assert not await store.alive()
     assert not await migrate.at_head(store.engine)
     await store.close()
+
+
+async def test_closing_waits_for_open_transactions(tmp_path: Path) -> None:
+    store = Store(f"sqlite+aiosqlite:///{tmp_path / 'store.db'}")
+    async with store.session() as session:
+        await session.execute(text("SELECT 1"))
+        closing = asyncio.create_task(store.close())
+        await asyncio.sleep(0.05)
+        assert not closing.done()
+    async with asyncio.timeout(10):
+        await closing

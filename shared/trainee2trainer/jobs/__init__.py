@@ -2,7 +2,7 @@
 
 from trainee2trainer.jobs.leases import Lease, StaleLease, claim, hold, release, renew, working
 from trainee2trainer.jobs.queue import Queue
-from trainee2trainer.jobs.reconciler import due, reconcile, reconcile_for_ever
+from trainee2trainer.jobs.reconciler import due, reconcile, reconcile_until
 from trainee2trainer.jobs.subjects import LeasedRecord, SubjectKind
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "due",
     "hold",
     "reconcile",
-    "reconcile_for_ever",
+    "reconcile_until",
     "release",
     "renew",
     "working",

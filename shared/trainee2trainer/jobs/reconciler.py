@@ -5,6 +5,7 @@ Adding a subject that is on its way already changes nothing, so any number of lo
 """
 
 import asyncio
+from contextlib import suppress
 
 import structlog
 from sqlalchemy import or_, select
@@ -37,11 +38,12 @@ async def reconcile(store: Store, queue: Queue) -> None:
             return
 
 
-async def reconcile_for_ever(store: Store, queue: Queue, seconds: float) -> None:
-    """Reconciles every so many `seconds` until cancelled."""
-    while True:
+async def reconcile_until(stop: asyncio.Event, store: Store, queue: Queue, seconds: float) -> None:
+    """Reconciles every so many `seconds` until `stop` is set."""
+    while not stop.is_set():
         try:
             await reconcile(store, queue)
         except DBAPIError as error:
             log.warning("reconciler.store_unreachable", error=str(error.orig))
-        await asyncio.sleep(seconds)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), seconds)

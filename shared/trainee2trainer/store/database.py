@@ -1,5 +1,6 @@
 """One async engine per process, on SQLite or PostgreSQL."""
 
+import asyncio
 import json
 import secrets
 from collections.abc import AsyncIterator
@@ -47,11 +48,18 @@ class Store:
         if self.engine.dialect.name == "sqlite":
             event.listen(self.engine.sync_engine, "connect", _sqlite_pragmas)
         self._sessions = async_sessionmaker(self.engine, expire_on_commit=False)
+        self._in_use: set[asyncio.Event] = set()
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:
-        async with self._sessions() as session, session.begin():
-            yield session
+        over = asyncio.Event()
+        self._in_use.add(over)
+        try:
+            async with self._sessions() as session, session.begin():
+                yield session
+        finally:
+            self._in_use.discard(over)
+            over.set()
 
     async def alive(self) -> bool:
         """Whether the store answers a trivial query."""
@@ -63,6 +71,10 @@ class Store:
         return True
 
     async def close(self) -> None:
+        """Waits until no session is open, then closes the connections."""
+        # A cancelled session still closes its connection: closing that a second time never returns.
+        for over in list(self._in_use):
+            await over.wait()
         await self.engine.dispose()
 
 
